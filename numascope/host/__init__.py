@@ -1,0 +1,1 @@
+"""What the kernel says. The only package that reads /proc, /sys and cgroups."""

@@ -1,0 +1,146 @@
+"""Reading files below one root: this machine's "/" or a directory that holds a copy of another's /sys and /proc."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import Final
+
+from numascope.errors import InputError
+
+MOST_BYTES: Final = 8 << 20
+"""No file that numascope reads as a whole is larger: `/proc/interrupts` of the largest machines stays below."""
+
+_MOST_LINKS: Final = 40
+_GONE: Final = frozenset({errno.ENOENT, errno.ESRCH, errno.ENOTDIR, errno.ENODEV, errno.ENXIO})
+
+
+class AbsentError(OSError):
+    """The file is not there, or what it speaks of went away while it was read."""
+
+
+class DeniedError(OSError):
+    """The file is there, but this user or this kernel gives nothing out of it."""
+
+
+def as_host_error(error: OSError, path: str) -> OSError:
+    """Sorts an OSError into absent and denied, the two things that a reader has to tell apart."""
+    kind = AbsentError if error.errno in _GONE else DeniedError
+    return kind(error.errno, error.strerror, path)
+
+
+class HostRoot:
+    """Relative, confined reads below a root; links inside a copied root are resolved by us and never lead out of it."""
+
+    def __init__(self, path: str = "/") -> None:
+        self.path = path
+        self.is_live = path == "/"
+        try:
+            self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise InputError(path, f"cannot be read as a root directory: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Gives the descriptor of the root back."""
+        os.close(self._directory)
+
+    def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
+        """The file's bytes, at most `limit`, up to the first NUL of a padded file; AbsentError, DeniedError."""
+        try:
+            descriptor = self._open(path)
+        except OSError as error:
+            raise as_host_error(error, path) from error
+        try:
+            parts: list[bytes] = []
+            left = limit
+            while left > 0 and (part := os.read(descriptor, min(left, 1 << 16))):
+                parts.append(part)
+                left -= len(part)
+        except OSError as error:
+            raise as_host_error(error, path) from error
+        finally:
+            os.close(descriptor)
+        return b"".join(parts)
+
+    def read_if_there(self, path: str, limit: int = MOST_BYTES) -> bytes | None:
+        """The file's bytes, or None where it is absent or denied."""
+        try:
+            return self.read(path, limit)
+        except (AbsentError, DeniedError):
+            return None
+
+    def names(self, path: str) -> list[str]:
+        """The names in a directory, sorted; empty where it is absent or denied."""
+        try:
+            descriptor = self._open(path, directory=True)
+        except OSError:
+            return []
+        try:
+            return sorted(os.listdir(descriptor))
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+
+    def link(self, path: str) -> str | None:
+        """Where a symbolic link points, as it is written; None where there is none."""
+        parent, _, name = path.strip("/").rpartition("/")
+        try:
+            descriptor = self._open(parent, directory=True)
+        except OSError:
+            return None
+        try:
+            return os.readlink(name, dir_fd=descriptor)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+
+    def _open(self, path: str, *, directory: bool = False) -> int:
+        if self.is_live:
+            flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_DIRECTORY if directory else os.O_NONBLOCK | os.O_NOCTTY)
+            return os.open(path.lstrip("/") or ".", flags, dir_fd=self._directory)
+        return self._open_confined(path, directory=directory)
+
+    def _open_confined(self, path: str, *, directory: bool) -> int:
+        """Walks the path component by component, so that no link and no `..` leads out of the root."""
+        todo = [part for part in reversed(path.split("/")) if part not in ("", ".")]
+        stack = [os.dup(self._directory)]
+        links = 0
+        try:
+            while todo:
+                name = todo.pop()
+                if name == "..":
+                    if len(stack) > 1:
+                        os.close(stack.pop())
+                    continue
+                step = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=stack[-1])
+                stack.append(step)
+                mode = os.fstat(step).st_mode
+                if stat.S_ISLNK(mode):
+                    links += 1
+                    if links > _MOST_LINKS:
+                        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                    pointed = os.readlink("", dir_fd=step)
+                    os.close(stack.pop())
+                    if pointed.startswith("/"):
+                        while len(stack) > 1:
+                            os.close(stack.pop())
+                    todo.extend(part for part in reversed(pointed.split("/")) if part not in ("", "."))
+                elif todo and not stat.S_ISDIR(mode):
+                    raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            return _reopen(stack[-1], directory=directory)
+        finally:
+            for descriptor in stack:
+                os.close(descriptor)
+
+
+def _reopen(path_descriptor: int, *, directory: bool) -> int:
+    """Turns an O_PATH descriptor of a directory or a regular file into a readable one; anything else could block."""
+    mode = os.fstat(path_descriptor).st_mode
+    if directory:
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=path_descriptor)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EACCES, "not a regular file")
+    return os.open(f"/proc/self/fd/{path_descriptor}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,0 +1,1 @@
+"""The machine, immutable: sets of hardware threads, not a tree."""

@@ -1,0 +1,133 @@
+"""The objects of a machine: frozen values, each a CpuSet of hardware threads by the kernel's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from numascope.cpuset import CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class Cpus:
+    """Which hardware threads there are; `offline` is present − online, `allowed` is of whoever looks (None: not known)."""
+
+    possible: CpuSet
+    present: CpuSet
+    online: CpuSet
+    offline: CpuSet
+    allowed: CpuSet | None
+    isolated: CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A processor package (socket) by the kernel's `physical_package_id`, which may be sparse."""
+
+    id: int
+    cpus: CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A die, cluster, book or drawer: a level between package and core, numbered within its package."""
+
+    package: int | None
+    id: int
+    cpus: CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A NUMA node; it may have no CPUs (memory only), no memory, and may span packages."""
+
+    id: int
+    cpus: CpuSet
+    memory_kib: int | None
+    free_kib: int | None
+    packages: tuple[int, ...] = ()
+    kind: str | None = None
+    distances: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """One cache and the hardware threads that share it; `type` is Data, Instruction or Unified."""
+
+    level: int
+    type: str
+    size_kib: int | None
+    cpus: CpuSet
+    memory_side: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A core and its online hardware threads; `core_id` repeats between packages, so the set is its name."""
+
+    cpus: CpuSet
+    package: int | None
+    die: int | None
+    node: int | None
+    core_id: int | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoreKind:
+    """Cores that the kernel says are alike (P and E cores, big.LITTLE), with its relative capacity."""
+
+    cpus: CpuSet
+    kind: str | None
+    capacity: int | None
+    max_khz: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """An accelerator at a PCI address; `node` None is unknown, `node_source` names the file that spoke."""
+
+    address: str
+    class_code: int
+    kind: str
+    vendor_id: int
+    device_id: int
+    vendor: str | None
+    name: str | None
+    node: int | None
+    node_source: str | None
+    local_cpus: CpuSet | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """All that numascope knows of a machine; lists are sorted by id or lowest CPU, `partial` says that layers are missing."""
+
+    source: str
+    arch: str | None
+    model: str | None
+    cpus: Cpus
+    packages: tuple[Package, ...]
+    dies: tuple[Group, ...]
+    clusters: tuple[Group, ...]
+    books: tuple[Group, ...]
+    drawers: tuple[Group, ...]
+    nodes: tuple[Node, ...]
+    nodes_allowed: CpuSet | None
+    caches: tuple[Cache, ...]
+    cores: tuple[Core, ...]
+    kinds: tuple[CoreKind, ...]
+    devices: tuple[Device, ...]
+    notes: tuple[str, ...] = ()
+    partial: bool = False
+    node_of: Mapping[int, int] = field(default_factory=dict)
+    """CPU → the NUMA node that lists it; a CPU without a node is absent."""
+
+    def node(self, number: int) -> Node | None:
+        """The node of that number."""
+        return next((node for node in self.nodes if node.id == number), None)
+
+    def distance(self, start: int, end: int) -> int | None:
+        """The firmware's distance from one node to another (10 is local); None where it gives none."""
+        node = self.node(start)
+        return None if node is None else node.distances.get(end)

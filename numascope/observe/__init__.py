@@ -1,0 +1,1 @@
+"""What runs on the machine: samples of threads, jobs, ranks, roles."""

@@ -1,0 +1,90 @@
+"""A plan: rules from (device or scheduler, role) to CPUs and memory nodes, each with its place in the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from numascope.cpuset import CpuSet
+
+BindMode = Literal["cpu", "numa", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the plan's file something is written; lines and columns from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """Whom a rule speaks of: a device by number, or the scheduler (`device` None)."""
+
+    device: int | None
+
+    def __str__(self) -> str:
+        return "scheduler" if self.device is None else f"device{self.device}"
+
+
+SCHEDULER = Subject(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """CPUs of one role of one subject, in the plan's order sorted and without repeats; role `any` is the whole process.
+
+    In `numa` mode `nodes` holds what the plan says and `cpus` is empty until the plan is resolved on a machine.
+    """
+
+    subject: Subject
+    role: str
+    cpus: CpuSet
+    place: Place
+    nodes: CpuSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRule:
+    """The memory nodes that a subject's pages should come from."""
+
+    subject: Subject
+    nodes: CpuSet
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan as read; `sha256` is of the bytes, `text_sha256` of the text with universal newlines (MindSpore's)."""
+
+    path: str
+    dialect: str
+    sha256: str
+    text_sha256: str
+    cpu_mode: BindMode
+    memory_mode: BindMode
+    fixed_actors: bool
+    rules: tuple[Rule, ...]
+    memory: tuple[MemoryRule, ...]
+    notes: tuple[str, ...] = ()
+
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everybody the plan speaks of: devices by number, then the scheduler."""
+        found = {rule.subject for rule in (*self.rules, *self.memory)}
+        return tuple(sorted(found, key=lambda one: (one.device is None, one.device or 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a thread should run: `planned` by the plan, `cpus` what of it is online and in the process's cpuset."""
+
+    planned: CpuSet
+    cpus: CpuSet
+    place: Place
+    why: str
+    """In words: `runtime[1] of device5`, `main of device0`."""

@@ -1,0 +1,1 @@
+"""What is wrong: verdicts, conditions and findings, pure functions of plan, machine and samples."""

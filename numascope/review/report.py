@@ -1,0 +1,150 @@
+"""What a review says: a verdict for each thread, conditions, findings, and the counts that screens and exit codes read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
+from numascope.observe.jobs import Job
+from numascope.observe.roles import Role
+from numascope.observe.sample import NodeCounters, Sample, ThreadKey
+from numascope.plan.objects import Plan, Target
+
+Verdict = Literal["ok", "narrow", "loose", "astray", "escaped", "pending", "unplanned", "blocked", "unknown"]
+Severity = Literal["error", "warning", "info"]
+
+VERDICTS_WORST_FIRST: tuple[Verdict, ...] = (
+    "blocked", "escaped", "astray", "loose", "narrow", "pending", "unknown", "unplanned", "ok",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """CPU time spent outside the target since the thread's mask and target are what they are: bounds in ns.
+
+    `seen` of `samples` intervals ended with the thread outside after it ran; `cpu` is where it was last seen so.
+    """
+
+    min_ns: int = 0
+    max_ns: int = 0
+    seen: int = 0
+    samples: int = 0
+    cpu: int | None = None
+    migrations: int = 0
+    last_min_ns: int = 0
+    last_max_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One thread, against its target. `busy` is CPUs used (1.0 = one whole CPU) in the last interval; None: unknown yet."""
+
+    key: ThreadKey
+    comm: str
+    label: str
+    """How screens name it: `ActorThread_1`, `main`, `loader 2`, `loader 2 helper`."""
+    role: Role
+    rank: int | None
+    """Index into `Report.ranks`; None for launcher, scheduler and other processes."""
+    target: Target | None
+    allowed: CpuSet | None
+    cpu: int | None
+    cpu_stale: bool
+    """It has not run since its mask changed or since it was first seen, so `cpu` proves nothing."""
+    node: int | None
+    state: str
+    verdict: Verdict
+    severity: Severity | None
+    busy: float | None
+    wait_ms_per_s: float | None
+    migrations_per_s: float | None
+    outside: Outside
+    reason: str
+    """Why the verdict is what it is, in a few words; empty where the verdict says it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to know or to mend: rule id, subject, severity, evidence and remedy, each one line of text."""
+
+    rule: str
+    severity: Severity
+    subject: str
+    text: str
+    evidence: str
+    remedy: str
+    keys: tuple[ThreadKey, ...] = ()
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankView:
+    """A rank's line: letter, counts of verdicts, and what it costs and waits for in the last interval."""
+
+    letter: str
+    name: str
+    pid: int
+    number: int | None
+    device: int | None
+    device_node: int | None
+    planned_nodes: CpuSet
+    planned_cpus: CpuSet
+    counts: Mapping[Verdict, int]
+    busy: float | None
+    wait_ms_per_s: float | None
+    wait_label: str
+    migrations_per_s: float | None
+    policy: str | None
+    policy_source: str
+    memory_verdict: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRates:
+    """A node's `numastat` counters as pages per second over the last interval, and its free memory now."""
+
+    free_kib: int | None
+    hit: float | None
+    miss: float | None
+    foreign: float | None
+    other_node: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """One judged sample: what every screen, text and document is made from."""
+
+    title: str
+    """`msrun 41200`, `torchrun 51877`, `python 812`."""
+    machine: Machine
+    plan: Plan | None
+    plan_source: str
+    """Where the plan came from, or why there is none."""
+    jobs: tuple[Job, ...]
+    sample: Sample
+    interval_s: float | None
+    """Length of the last interval; None at the first sample."""
+    placements: tuple[Placement, ...]
+    ranks: tuple[RankView, ...]
+    findings: tuple[Finding, ...]
+    """Worst first."""
+    counts: Mapping[Verdict, int]
+    loads: Mapping[int, float | None]
+    """CPU → busy share of the last interval, 0 to 1; None: unknown."""
+    nodes: Mapping[int, NodeRates]
+    partial: bool
+    notes: tuple[str, ...]
+    ended: bool = False
+    since_first_s: float = 0.0
+    own_cpu_share: float | None = None
+    """CPU that numascope itself used in the last interval, 1.0 = one CPU."""
+
+
+__all__ = [
+    "VERDICTS_WORST_FIRST", "Finding", "NodeCounters", "NodeRates", "Outside", "Placement", "RankView", "Report",
+    "Severity", "Verdict",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Changing it. The only package that writes to the operating system."""
