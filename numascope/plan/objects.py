@@ -75,7 +75,7 @@ class Plan:
 
     def subjects(self) -> tuple[Subject, ...]:
         """Everybody the plan speaks of: devices by number, then the scheduler."""
-        found = {rule.subject for rule in (*self.rules, *self.memory)}
+        found = {rule.subject for rule in self.rules} | {rule.subject for rule in self.memory}
         return tuple(sorted(found, key=lambda one: (one.device is None, one.device or 0)))
 
 

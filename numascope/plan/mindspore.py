@@ -1,0 +1,246 @@
+"""MindSpore's unified bind JSON (`msrun --bind_numa=FILE`, since 2.9; mindspore.runtime.set_cpu_affinity reads it too)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
+from numascope.plan.objects import SCHEDULER, BindMode, MemoryRule, Plan, Rule, Subject
+from numascope.plan.positions import Entry, Value, quoted, universal_newlines
+from numascope.plan.ranges import read_ids
+from numascope.plan.source import Source, nearest
+
+SECTIONS: Final = ("bind_config", "bind_cpu", "bind_memory")
+MODULES: Final = ("main", "runtime", "pynative", "minddata")
+WHOLE_PROCESS: Final = "any"
+
+_SETTINGS = ("bind_cpu_mode", "bind_memory_mode", "actor_thread_fix_bind")
+_MODES: Final[Mapping[str, BindMode]] = {"cpu": "cpu", "numa": "numa", "none": "none"}
+_KEY = re.compile(r"device(_?)([0-9]{1,9})")
+_SKELETON = '{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": "0-7"}}}'
+
+
+class _Config(NamedTuple):
+    cpu_mode: BindMode
+    memory_mode: BindMode
+    fixed_actors: bool
+
+
+def read_mindspore(path: str, data: bytes, document: Value) -> Plan:
+    """The plan that a unified bind JSON means to MindSpore; InputError with line and column where MindSpore would refuse it."""
+    source = Source(path)
+    if data.startswith(b"\xef\xbb\xbf"):
+        source.note(document, "the file begins with a byte order mark, which msrun refuses: save it without")
+    top = _object(source, document, "the file", _SKELETON)
+    for key, entry in top.items():
+        if key not in SECTIONS:
+            source.note(entry, f"MindSpore does not know the key {quoted(key)} and ignores it", key, SECTIONS)
+    config = _config(source, document, top)
+    devices = _subjects(source, top, "bind_cpu")
+    memory = _subjects(source, top, "bind_memory")
+    rules = _rules(source, devices, config.cpu_mode)
+    memory_rules = _memory_rules(source, memory) if config.memory_mode == "numa" else ()
+    _note_unused(source, top, config, devices)
+    if config.memory_mode == "numa":
+        _note_unbound_memory(source, devices, memory_rules)
+    return Plan(
+        path=path,
+        dialect="mindspore",
+        sha256=hashlib.sha256(data).hexdigest(),
+        text_sha256=hashlib.sha256(universal_newlines(data)).hexdigest(),
+        cpu_mode=config.cpu_mode,
+        memory_mode=config.memory_mode,
+        fixed_actors=config.fixed_actors,
+        rules=rules,
+        memory=memory_rules,
+        notes=source.notes,
+    )
+
+
+def _object(source: Source, value: Value, name: str, example: str) -> Mapping[str, Entry]:
+    if not isinstance(value.data, Mapping):
+        raise source.wrong(value, f"{name} is {value}: expected an object such as {example}")
+    return value.data
+
+
+def _config(source: Source, document: Value, top: Mapping[str, Entry]) -> _Config:
+    if "bind_config" not in top:
+        raise source.wrong(
+            document, f'there is no "bind_config", so this is no unified bind JSON: expected such as {_SKELETON}'
+        )
+    settings = _object(source, top["bind_config"].value, '"bind_config"', '{"bind_cpu_mode": "cpu"}')
+    for key, entry in settings.items():
+        if key not in _SETTINGS:
+            source.note(entry, f"MindSpore does not know the setting {quoted(key)} and ignores it", key, _SETTINGS)
+    return _Config(
+        _mode(source, settings, "bind_cpu_mode", ("cpu", "numa", "none")),
+        _mode(source, settings, "bind_memory_mode", ("numa", "none")),
+        _fixed_actors(source, settings),
+    )
+
+
+def _mode(source: Source, settings: Mapping[str, Entry], name: str, allowed: Sequence[str]) -> BindMode:
+    if name not in settings:
+        return "none"
+    value = settings[name].value
+    text = value.data.lower() if isinstance(value.data, str) else ""
+    if text not in allowed:
+        expected = f"{', '.join(map(quoted, allowed[:-1]))} or {quoted(allowed[-1])}"
+        raise source.wrong(value, f'"{name}" is {value}: expected {expected}{nearest(text, allowed)}')
+    return _MODES[text]
+
+
+def _fixed_actors(source: Source, settings: Mapping[str, Entry]) -> bool:
+    entry = settings.get("actor_thread_fix_bind")
+    if entry is None:
+        return False
+    if not isinstance(entry.value.data, bool):
+        raise source.wrong(entry.value, f'"actor_thread_fix_bind" is {entry.value}: expected true or false')
+    return entry.value.data
+
+
+def _subjects(source: Source, top: Mapping[str, Entry], section: str) -> dict[Subject | str, Entry]:
+    """The entries by whom they speak of; a str is a key that never matches a worker."""
+    if section not in top or top[section].value.data is None:
+        return {}
+    found: dict[Subject | str, Entry] = {}
+    renamed: set[Subject] = set()
+    for key, entry in _object(source, top[section].value, f'"{section}"', '{"device0": …}').items():
+        subject, underscore = _subject(source, section, key, entry)
+        before = found.get(subject)
+        if before is None or underscore:
+            found[subject] = entry
+        if isinstance(subject, Subject):
+            renamed |= {subject} if underscore else set()
+            if before is not None:
+                loser, winner = (before, entry) if underscore else (entry, before)
+                source.note(loser, f"{subject} is there twice: MindSpore takes the one in line {winner.line}")
+    return found
+
+
+def _subject(source: Source, section: str, key: str, entry: Entry) -> tuple[Subject | str, bool]:
+    """Whom a key speaks of, and whether it is the `device_N` form, which MindSpore renames over `deviceN`."""
+    if key == "scheduler":
+        return SCHEDULER, False
+    found = _KEY.fullmatch(key)
+    if found is None:
+        raise source.wrong(
+            entry, f'{quoted(key)} in "{section}": expected "scheduler" or "device" and a number{_meant(key)}'
+        )
+    subject = Subject(int(found[2]))
+    if not found[1] and key != str(subject):
+        source.note(entry, f'{quoted(key)} never matches a worker, did you mean "{subject}"')
+        return key, False
+    return subject, bool(found[1])
+
+
+def _meant(key: str) -> str:
+    digits = re.search(r"[0-9]+\Z", key[-9:])
+    if digits is None:
+        return nearest(key, ("scheduler",))
+    device = f"device{int(digits[0])}"
+    return nearest(key, (device,)) or f', such as "{device}"'
+
+
+def _rules(source: Source, devices: Mapping[Subject | str, Entry], mode: BindMode) -> tuple[Rule, ...]:
+    rules: list[Rule] = []
+    for subject, entry in devices.items():
+        if mode == "cpu":
+            found = _modules(source, subject, entry.value)
+        elif mode == "numa":
+            found = _whole(source, subject, entry.value)
+        else:
+            found = []
+        rules += found if isinstance(subject, Subject) else []
+    return tuple(rules)
+
+
+def _modules(source: Source, subject: Subject | str, value: Value) -> list[Rule]:
+    if value.data is None:
+        return []
+    name = quoted(subject) if isinstance(subject, str) else str(subject)
+    rules: list[Rule] = []
+    for module, entry in _object(source, value, name, '{"main": "0-7"} (bind_cpu_mode is "cpu")').items():
+        cpus = _cpus(source, entry.value, f"{quoted(module)} of {name}")
+        if module not in MODULES:
+            source.note(entry, f"MindSpore has no module {quoted(module)} and ignores it in {name}", module, MODULES)
+            continue
+        if module == "main" and type(entry.value.data) is int:
+            _note_number_main(source, entry.value, name)
+        if cpus and isinstance(subject, Subject):
+            rules.append(Rule(subject, module, cpus, source.place(entry.value)))
+    return rules
+
+
+def _cpus(source: Source, value: Value, name: str) -> CpuSet:
+    if value.data is None:
+        source.note(value, f'{name} is null: msrun takes it as no CPUs, set_cpu_affinity refuses it, write ""')
+        return EMPTY
+    return _ids(source, value, name, 'a CPU list in quotes such as "0-3,8"')
+
+
+def _note_number_main(source: Source, value: Value, name: str) -> None:
+    outcome = "leaves the process unbound" if value.data == 0 else "stops with an error, the scheduler stays behind"
+    source.note(value, f'"main" of {name} is the number {value}: msrun {outcome}, write "{value}" in quotes')
+
+
+def _whole(source: Source, subject: Subject | str, value: Value) -> list[Rule]:
+    nodes = _nodes(source, value, f"{subject}", 'a node such as 0 or "0-1" (bind_cpu_mode is "numa")')
+    if not nodes or isinstance(subject, str):
+        return []
+    return [Rule(subject, WHOLE_PROCESS, EMPTY, source.place(value), nodes)]
+
+
+def _memory_rules(source: Source, memory: Mapping[Subject | str, Entry]) -> tuple[MemoryRule, ...]:
+    rules: list[MemoryRule] = []
+    for subject, entry in memory.items():
+        nodes = _nodes(source, entry.value, f'{subject} in "bind_memory"', 'a node such as 0 or "0-1"')
+        if nodes and isinstance(subject, Subject):
+            rules.append(MemoryRule(subject, nodes, source.place(entry.value)))
+    return tuple(rules)
+
+
+def _nodes(source: Source, value: Value, name: str, expected: str) -> CpuSet:
+    if value.data is None:
+        return EMPTY
+    if isinstance(value.data, str) and " " in value.data:
+        source.note(value, f"{name} is {value}: msrun hands the spaces on to numactl, which fails, remove them")
+    return _ids(source, value, name, expected)
+
+
+def _ids(source: Source, value: Value, name: str, expected: str) -> CpuSet:
+    data = value.data
+    if type(data) is int:
+        if not 0 <= data <= LARGEST_ID:
+            raise source.wrong(value, f"{name} is {value}: expected a number from 0 to {LARGEST_ID}")
+        return CpuSet.of((data,))
+    if not isinstance(data, str):
+        raise source.wrong(value, f"{name} is {value}: expected {expected}")
+    try:
+        return read_ids(data)
+    except BadIdListError as failure:
+        where = "" if failure.found in ("", data.strip()) else f"in {quoted(failure.found)} "
+        raise source.wrong(value, f"{name} is {value}: {where}{failure.problem}") from None
+
+
+def _note_unused(
+    source: Source, top: Mapping[str, Entry], config: _Config, devices: Mapping[Subject | str, Entry]
+) -> None:
+    for section, mode in (("bind_cpu", config.cpu_mode), ("bind_memory", config.memory_mode)):
+        filled = section in top and bool(top[section].value.data)
+        if filled and mode == "none":
+            source.note(top[section], f'"{section}" has no effect: "{section}_mode" is "none"')
+        if not filled and mode != "none" and not devices:
+            source.note(top["bind_config"], f'"{section}_mode" is "{mode}", but "{section}" is empty: nothing is bound')
+
+
+def _note_unbound_memory(
+    source: Source, devices: Mapping[Subject | str, Entry], memory_rules: Sequence[MemoryRule]
+) -> None:
+    bound = {rule.subject for rule in memory_rules}
+    for subject, entry in devices.items():
+        if isinstance(subject, Subject) and subject != SCHEDULER and subject not in bound:
+            source.note(entry, f'{subject} has no entry in "bind_memory": its memory is not bound')

@@ -1,0 +1,160 @@
+"""Plan × machine × the threads of one rank → where each thread should run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numascope.cpuset import EMPTY, CpuSet
+from numascope.machine.objects import Machine
+from numascope.observe.roles import Role
+from numascope.plan.objects import Plan, Rule, Subject, Target
+
+PYNATIVE_QUEUES: Final = ("frontend_queue", "backend_queue", "launch_queue", "bprop_queue")
+"""The n-th is bound to the n-th CPU of the pynative list (mindspore/ccsrc/runtime/pipeline/async_rqueue.cc)."""
+
+_ACTORS: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
+    (28, ("ActorThread_0", "ActorThread_1", "infer_queue", "resize_queue", "launch_queue")),
+    (23, ("ActorThread_0", "infer_queue", "resize_queue", "launch_queue")),
+    (17, ("ActorThread_0", "ActorThread_1", "launch_queue")),
+    (12, ("ActorThread_0", "launch_queue")),
+    (0, ("ActorThread_0",)),
+)
+
+
+class Member(NamedTuple):
+    """One thread of a rank: `is_main` where tid == pid, `in_top` where it is of the rank's own process, not of a helper."""
+
+    comm: str
+    role: Role
+    is_main: bool
+    in_top: bool
+
+
+def resolve(  # noqa: PLR0917
+    plan: Plan, machine: Machine, subject: Subject, framework: str, members: Sequence[Member], cpuset: CpuSet | None
+) -> tuple[Target | None, ...]:
+    """The target of each member, None where no rule covers it; a `cpuset` that is not known (None) cuts nothing."""
+    reachable = machine.cpus.online if cpuset is None else machine.cpus.online & cpuset
+    batch = sum(member.role.name == "batch_launch" and member.in_top for member in members)
+    rank = _Rank(plan, machine, subject, reachable, batch)
+    whole = rank.rules.get("any")
+    if whole is not None:
+        target = rank.whole_process(whole)
+        return tuple(target for _ in members)
+    aim = rank.mindspore if framework == "mindspore" else rank.other
+    return tuple(map(aim, members))
+
+
+def bound_actors(online: int) -> tuple[str, ...]:
+    """The threads that MindSpore's runtime module binds, in its order, on so many online CPUs (18 % of them, from 1 to 5)."""
+    return next(names for least, names in _ACTORS if online >= least)
+
+
+def planned_cpus(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
+    """All CPUs that the plan names for a subject, whatever the role; in numa mode those of its nodes on this machine."""
+    return _union(_rule_cpus(rule, machine) for rule in plan.rules if rule.subject == subject)
+
+
+def planned_nodes(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
+    """The nodes where a subject's memory should be: those the plan binds, else those of its planned CPUs."""
+    bound = memory_nodes(plan, subject)
+    if bound is not None:
+        return bound
+    rules = [rule for rule in plan.rules if rule.subject == subject]
+    near = CpuSet.of({machine.node_of[cpu] for rule in rules for cpu in rule.cpus if cpu in machine.node_of})
+    return near | _union(rule.nodes for rule in rules if rule.nodes is not None)
+
+
+def memory_nodes(plan: Plan, subject: Subject) -> CpuSet | None:
+    """The nodes that the plan binds a subject's memory to; None where it binds none."""
+    if plan.memory_mode == "none":
+        return None
+    return _union(rule.nodes for rule in plan.memory if rule.subject == subject) or None
+
+
+class _Rank:
+    """What one subject's rules mean on one machine; the methods give the target of one thread."""
+
+    def __init__(self, plan: Plan, machine: Machine, subject: Subject, reachable: CpuSet, batch: int) -> None:
+        self.subject = subject
+        self.machine = machine
+        self.reachable = reachable
+        self.batch = batch
+        self.fixed_actors = plan.fixed_actors
+        self.rules: Mapping[str, Rule] = {rule.role: rule for rule in plan.rules if rule.subject == subject}
+        self.lists: Mapping[str, tuple[int, ...]] = {role: tuple(rule.cpus) for role, rule in self.rules.items()}
+        self.actors = bound_actors(len(machine.cpus.online))
+
+    def mindspore(self, member: Member) -> Target | None:
+        """MindSpore's own binding (runtime/utils/runtime_conf/thread_bind_core.cc)."""
+        role = member.role.name
+        if role == "main":
+            return self.whole_list("main") if member.is_main and member.in_top else None
+        if self.subject.device is None:
+            return None
+        if role == "minddata":
+            return self.whole_list("minddata")
+        if not member.in_top:
+            return None
+        if role == "batch_launch":
+            return self.batch_launch()
+        if role in ("runtime", "pynative"):
+            return self.runtime(member.comm) if self.binds_actor(member.comm) else self.pynative(member.comm)
+        return None
+
+    def other(self, member: Member) -> Target | None:
+        """Any other framework: `main` is what `taskset -c` gave the process and all that it starts."""
+        if member.role.name in ("loader", "pin") and "minddata" in self.rules:
+            return self.whole_list("minddata", ", the data loading")
+        return self.whole_list("main", ", the whole process")
+
+    def whole_process(self, rule: Rule) -> Target:
+        words = "any" if rule.nodes is None else f"node{'s' if len(rule.nodes) > 1 else ''} {rule.nodes}"
+        return self.target(rule, _rule_cpus(rule, self.machine), f"{words} of {self.subject}")
+
+    def whole_list(self, role: str, beside: str = "") -> Target | None:
+        rule = self.rules.get(role)
+        return None if rule is None else self.target(rule, rule.cpus, f"{role} of {self.subject}{beside}")
+
+    def binds_actor(self, comm: str) -> bool:
+        return comm in self.actors and "runtime" in self.rules
+
+    def runtime(self, comm: str) -> Target | None:
+        if not self.fixed_actors:
+            return self.whole_list("runtime")
+        return self.one_cpu("runtime", self.actors.index(comm) % len(self.lists["runtime"]))
+
+    def pynative(self, comm: str) -> Target | None:
+        if comm not in PYNATIVE_QUEUES or "pynative" not in self.rules:
+            return None
+        return self.one_cpu("pynative", PYNATIVE_QUEUES.index(comm))
+
+    def one_cpu(self, role: str, index: int) -> Target | None:
+        cpus = self.lists[role]
+        if index >= len(cpus):
+            return None
+        return self.target(self.rules[role], CpuSet.of((cpus[index],)), f"{role}[{index}] of {self.subject}")
+
+    def batch_launch(self) -> Target | None:
+        rule = self.rules.get("minddata")
+        if rule is None:
+            return None
+        last = CpuSet.of(self.lists["minddata"][-self.batch :])
+        return self.target(rule, last, f"the last {len(last)} of minddata of {self.subject}")
+
+    def target(self, rule: Rule, planned: CpuSet, why: str) -> Target:
+        return Target(planned, planned & self.reachable, rule.place, why)
+
+
+def _rule_cpus(rule: Rule, machine: Machine) -> CpuSet:
+    if rule.nodes is None:
+        return rule.cpus
+    return _union(node.cpus for node in machine.nodes if node.id in rule.nodes)
+
+
+def _union(sets: Iterable[CpuSet]) -> CpuSet:
+    found = EMPTY
+    for one in sets:
+        found |= one
+    return found
