@@ -63,6 +63,21 @@ class HostRoot:
             os.close(descriptor)
         return b"".join(parts)
 
+    def read_as(self, path: str, uid: int | None, limit: int) -> bytes:
+        """The bytes of a regular file of at most `limit` that this user may read, and so may `uid`; links stay inside the root."""
+        descriptor = self._open_confined(path, directory=False)
+        try:
+            state = os.fstat(descriptor)
+            owned = uid is not None and state.st_uid == uid and bool(state.st_mode & stat.S_IRUSR)
+            if not (owned or state.st_mode & stat.S_IROTH or uid in (0, os.geteuid())):
+                raise DeniedError(errno.EACCES, "the process's own user may not read it", path)
+            if state.st_size > limit:
+                raise DeniedError(errno.EFBIG, f"is over {limit >> 20} MiB", path)
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(limit)
+        finally:
+            os.close(descriptor)
+
     def read_if_there(self, path: str, limit: int = MOST_BYTES) -> bytes | None:
         """The file's bytes, or None where it is absent or denied."""
         try:

@@ -41,7 +41,7 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class CpuTicks:
-    """Clock ticks of one CPU since boot (`/proc/stat`): `busy` is all but idle and iowait."""
+    """Clock ticks of one CPU since boot (`/proc/stat`): `busy` is all but idle, iowait and steal."""
 
     busy: int
     total: int

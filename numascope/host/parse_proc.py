@@ -1,0 +1,128 @@
+"""The formats of /proc, pure: bytes in, value out, None where the bytes are not what the kernel writes (proc(5))."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from numascope.host.text import safe_text
+
+_MIGRATIONS: Final = re.compile(rb"^se\.nr_migrations\s*:\s*(\d+)", re.MULTILINE)
+_CPU_LINE: Final = re.compile(rb"^cpu(\d+) ([\d ]+)$", re.MULTILINE)
+_POLICY: Final = re.compile(rb"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave|\S)\S*)")
+_STAT_FIELDS: Final = 37
+"""Fields after the name up to `processor`, number 39 of proc_pid_stat(5)."""
+
+
+class StatRecord(NamedTuple):
+    """What numascope takes from `stat` of a process or thread; times in clock ticks, `comm` safe to print."""
+
+    pid: int
+    comm: str
+    state: str
+    ppid: int
+    sid: int
+    utime_ticks: int
+    stime_ticks: int
+    threads: int
+    starttime_ticks: int
+    cpu: int
+
+
+def parse_stat(raw: bytes) -> StatRecord | None:
+    """Reads `stat`; the name ends at the last `)`, since it may hold any byte itself."""
+    opened, closed = raw.find(b"("), raw.rfind(b")")
+    if opened < 1 or closed < opened:
+        return None
+    fields = raw[closed + 1 :].split()
+    if len(fields) < _STAT_FIELDS:
+        return None
+    try:
+        return StatRecord(
+            pid=int(raw[:opened]),
+            comm=safe_text(raw[opened + 1 : closed]),
+            state=fields[0].decode("ascii"),
+            ppid=int(fields[1]),
+            sid=int(fields[3]),
+            utime_ticks=int(fields[11]),
+            stime_ticks=int(fields[12]),
+            threads=int(fields[17]),
+            starttime_ticks=int(fields[19]),
+            cpu=int(fields[36]),
+        )
+    except ValueError:
+        return None
+
+
+class SchedStat(NamedTuple):
+    """A thread's CPU time, run-queue wait (both ns) and number of time slices (Documentation/scheduler/sched-stats)."""
+
+    run_ns: int
+    wait_ns: int
+    slices: int
+
+
+def parse_schedstat(raw: bytes) -> SchedStat | None:
+    """Reads a thread's `schedstat`."""
+    try:
+        run, wait, slices = raw.split()
+        return SchedStat(int(run), int(wait), int(slices))
+    except ValueError:
+        return None
+
+
+def parse_migrations(raw: bytes) -> int | None:
+    """How often the kernel moved the thread to another CPU, from `sched` (CONFIG_SCHED_DEBUG)."""
+    found = _MIGRATIONS.search(raw)
+    return None if found is None else int(found[1])
+
+
+def parse_cpu_ticks(raw: bytes) -> dict[int, tuple[int, int]]:
+    """CPU → (busy, total) clock ticks since boot, from /proc/stat; time stolen by a hypervisor is not busy."""
+    ticks: dict[int, tuple[int, int]] = {}
+    for number, text in _CPU_LINE.findall(raw):
+        fields = [int(field) for field in text.split()[:8]]
+        if len(fields) >= 5:
+            idle, stolen = fields[3] + fields[4], sum(fields[7:8])
+            total = sum(fields)
+            ticks[int(number)] = (total - idle - stolen, total)
+    return ticks
+
+
+def parse_numastat(raw: bytes) -> dict[str, int]:
+    """Counter → pages, from a node's `numastat` (Documentation/admin-guide/numastat)."""
+    counters: dict[str, int] = {}
+    for line in raw.splitlines():
+        name, _, value = line.partition(b" ")
+        if value.strip().isdigit():
+            counters[name.decode("ascii", "replace")] = int(value)
+    return counters
+
+
+def parse_environ(raw: bytes, wanted: tuple[str, ...]) -> dict[str, str]:
+    """The variables whose names start with one of `wanted`; everything else, secrets among it, is dropped here."""
+    found: dict[str, str] = {}
+    for entry in raw.split(b"\0"):
+        name, equals, value = entry.partition(b"=")
+        key = name.decode("ascii", "replace")
+        if equals and key.startswith(wanted):
+            found.setdefault(key, value.decode("utf-8", "surrogateescape"))
+    return found
+
+
+def parse_cmdline(raw: bytes) -> tuple[str, ...]:
+    """The arguments of a process, safe to print; empty for a kernel thread or a zombie."""
+    return tuple(safe_text(argument) for argument in raw.removesuffix(b"\0").split(b"\0")) if raw else ()
+
+
+def parse_status(raw: bytes) -> Mapping[str, str]:
+    """The `Name:value` lines of `status`, values stripped."""
+    pairs = (line.partition(":") for line in raw.decode("utf-8", "replace").splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def parse_policy(raw: bytes) -> str | None:
+    """The memory policy of the first line of `numa_maps` (`mpol_to_str` in mm/mempolicy.c; two policies have a blank in their name)."""
+    found = _POLICY.match(raw)
+    return None if found is None else safe_text(found[1])

@@ -1,0 +1,123 @@
+"""Processes and threads as /proc shows them: one-off facts of a process, and kept descriptors for the threads of one."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+from numascope.host.parse_proc import (
+    StatRecord,
+    parse_cmdline,
+    parse_environ,
+    parse_migrations,
+    parse_policy,
+    parse_stat,
+    parse_status,
+)
+from numascope.host.root import AbsentError, HostRoot, as_host_error
+
+_POLICY_BYTES: Final = 40
+"""`numa_maps` is produced mapping by mapping: 40 bytes hold the task's policy and walk no page table."""
+
+_MOST_CMDLINE: Final = 1 << 16
+_MOST_ENVIRON: Final = 1 << 20
+
+
+def pids(root: HostRoot) -> list[int]:
+    """The processes that /proc lists for this user."""
+    return [int(name) for name in root.names("proc") if name.isdigit()]
+
+
+def stat_of(root: HostRoot, pid: int) -> StatRecord | None:
+    """`stat` of a process; None where it is gone or hidden."""
+    raw = root.read_if_there(f"proc/{pid}/stat", 4096)
+    return None if raw is None else parse_stat(raw)
+
+
+def cmdline_of(root: HostRoot, pid: int) -> tuple[str, ...]:
+    """The arguments of a process, safe to print."""
+    return parse_cmdline(root.read_if_there(f"proc/{pid}/cmdline", _MOST_CMDLINE) or b"")
+
+
+def environ_of(root: HostRoot, pid: int, wanted: tuple[str, ...]) -> dict[str, str] | None:
+    """The wanted variables of the environment that a process was started with; None where it may not be read."""
+    raw = root.read_if_there(f"proc/{pid}/environ", _MOST_ENVIRON)
+    return None if raw is None else parse_environ(raw, wanted)
+
+
+def status_of(root: HostRoot, pid: int) -> dict[str, str]:
+    """The lines of `status`; empty where it is gone or hidden."""
+    return dict(parse_status(root.read_if_there(f"proc/{pid}/status", 1 << 16) or b""))
+
+
+def policy_of(root: HostRoot, pid: int) -> str | None:
+    """The memory policy of a process's main thread (`default`, `bind:0` …); DeniedError where it may not be read."""
+    try:
+        return parse_policy(root.read(f"proc/{pid}/numa_maps", _POLICY_BYTES))
+    except AbsentError:
+        return None
+
+
+def mapped_libraries(root: HostRoot, pid: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which of the named libraries a process has mapped, by the start of their file names."""
+    raw = root.read_if_there(f"proc/{pid}/maps") or b""
+    return tuple(name for name in names if f"/{name}".encode() in raw)
+
+
+def process_clock_ns(pid: int) -> int | None:
+    """CPU time of all threads of a process, dead ones included (clock_getcpuclockid(3)); None where it is gone."""
+    try:
+        return time.clock_gettime_ns(~pid << 3 | 2)
+    except OSError:
+        return None
+
+
+class TaskFiles:
+    """The threads of one process through a kept descriptor of its `task` directory, which a reused pid cannot reach."""
+
+    def __init__(self, root: HostRoot, pid: int) -> None:
+        self.pid = pid
+        try:
+            self._directory = os.open(os.path.join(root.path, f"proc/{pid}/task"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise as_host_error(error, f"proc/{pid}/task") from error
+
+    def close(self) -> None:
+        """Gives the descriptor back."""
+        os.close(self._directory)
+
+    def tids(self) -> list[int]:
+        """The threads now; empty once the process is gone."""
+        try:
+            return [int(name) for name in os.listdir(self._directory)]
+        except OSError:
+            return []
+
+    def open_schedstat(self, tid: int) -> int:
+        """A descriptor to keep; OSError as open(2)."""
+        return os.open(f"{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)
+
+    def read(self, tid: int, name: str) -> bytes:
+        """A small file of a thread, whole; AbsentError once it is gone, DeniedError."""
+        try:
+            descriptor = os.open(f"{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)
+            try:
+                return os.read(descriptor, 1 << 14)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise as_host_error(error, f"proc/{self.pid}/task/{tid}/{name}") from error
+
+    def stat(self, tid: int) -> StatRecord | None:
+        """`stat` of a thread; AbsentError once it is gone."""
+        return parse_stat(self.read(tid, "stat"))
+
+    def migrations(self, tid: int) -> int | None:
+        """The thread's migration count; None where this kernel does not give it."""
+        try:
+            return parse_migrations(self.read(tid, "sched"))
+        except AbsentError:
+            raise
+        except OSError:
+            return None

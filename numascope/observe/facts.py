@@ -1,0 +1,72 @@
+"""The facts of one process, read once when it joins and again when it execs."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+from numascope.host import procfs
+from numascope.host.cgroups import cpuset_of
+from numascope.host.root import DeniedError, HostRoot
+from numascope.host.text import safe_text
+from numascope.observe.sample import ProcessFacts
+
+WANTED_ENVIRONMENT: Final = (
+    "MS_", "MSRUN_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "DEVICE_ID",
+    "MASTER_", "TORCHELASTIC_", "ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CPU_AFFINITY", "NCCL_",
+)  # fmt: skip
+"""The variables that say who a process is or that rebind threads; no other is kept."""
+
+REBINDING: Final = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+"""The variables by which an OpenMP runtime narrows threads behind everybody's back."""
+
+_OPENMP_RUNTIMES: Final = ("libgomp", "libiomp5", "libomp")
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts | None:
+    """What /proc says of a process now, None where it is gone; `deep` adds cpuset, memory policy and OpenMP runtimes."""
+    stat = procfs.stat_of(root, pid)
+    if stat is None:
+        return None
+    environ = procfs.environ_of(root, pid, WANTED_ENVIRONMENT)
+    uid_line = procfs.status_of(root, pid).get("Uid", "").split()
+    policy, policy_denied, cpuset = None, False, None
+    libraries: tuple[str, ...] = ()
+    if deep:
+        try:
+            policy = procfs.policy_of(root, pid)
+        except DeniedError:
+            policy_denied = True
+        cpuset = cpuset_of(root, pid).cpus
+        if environ is not None and any(name in environ for name in REBINDING):
+            libraries = procfs.mapped_libraries(root, pid, _OPENMP_RUNTIMES)
+    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - stat.starttime_ticks / _TICKS_PER_S
+    return ProcessFacts(
+        pid=pid,
+        ppid=stat.ppid,
+        starttime_ticks=stat.starttime_ticks,
+        sid=stat.sid,
+        comm=stat.comm,
+        cmdline=procfs.cmdline_of(root, pid),
+        environ=None if environ is None else {key: safe_text(value) for key, value in environ.items()},
+        uid=int(uid_line[0]) if uid_line else None,
+        threads=stat.threads,
+        cpuset=cpuset,
+        policy=policy,
+        policy_denied=policy_denied,
+        started_s=time.time() - age_s,
+        libraries=libraries,
+    )
+
+
+def scan_facts(root: HostRoot) -> dict[int, ProcessFacts]:
+    """The facts of every process that /proc lists, without the deep ones; kernel threads are left out."""
+    found: dict[int, ProcessFacts] = {}
+    for pid in procfs.pids(root):
+        facts = read_facts(root, pid, deep=False)
+        if facts is not None and facts.ppid != 2 and pid != 2:
+            found[pid] = facts
+    return found

@@ -1,0 +1,92 @@
+"""Which of the found jobs the user means: by launcher, by rank, or any process mapped to a device by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from numascope.observe.jobs import Facts, Job, Rank, find_jobs, process_job
+
+
+class Wanted(NamedTuple):
+    """A pid that the user gave, and what he said that it is: a device's rank, the scheduler, or nothing (None, False)."""
+
+    pid: int
+    device: int | None = None
+    scheduler: bool = False
+
+
+def select_jobs(facts: Facts, wanted: Sequence[Wanted]) -> tuple[Job, ...]:
+    """The jobs of these pids, each whole for its launcher, else cut down to the named ranks; later facts give later jobs."""
+    found = find_jobs(facts)
+    jobs: list[Job] = []
+    for one in wanted:
+        if one.pid not in facts:
+            continue
+        home = next((job for job in found if one.pid in job.pids()), None)
+        jobs.append(_as_said(_job_of(facts, home, one.pid), one))
+    return _merged(jobs)
+
+
+def roots_of(jobs: Iterable[Job]) -> tuple[int, ...]:
+    """The processes to watch so that all of these jobs are seen: the topmost of each."""
+    roots: dict[int, None] = {}
+    for job in jobs:
+        heads = [pid for pid in (job.launcher, job.scheduler) if pid is not None]
+        roots.update(dict.fromkeys([*heads, *(rank.pid for rank in job.ranks)]))
+    return tuple(roots)
+
+
+def _job_of(facts: Facts, home: Job | None, pid: int) -> Job:
+    if home is None:
+        return process_job(facts, pid)
+    if pid == home.launcher:
+        return home
+    rank = next((rank for rank in home.ranks if rank.pid == pid), None)
+    if rank is not None:
+        return replace(home, launcher=None, scheduler=None, others=(), ranks=(rank,))
+    if pid == home.scheduler:
+        return replace(home, launcher=None, others=(), ranks=()) if home.launcher is not None else home
+    return replace(process_job(facts, pid), framework=home.framework)
+
+
+def _as_said(job: Job, one: Wanted) -> Job:
+    if one.scheduler:
+        pids = [pid for pid in job.pids() if pid != one.pid]
+        return replace(job, launcher=None, scheduler=one.pid, ranks=(), others=tuple(pids))
+    if one.device is None:
+        return job
+    ranks = [
+        replace(rank, device=one.device, device_source="given by hand") for rank in job.ranks if rank.pid == one.pid
+    ]
+    if not ranks:
+        ranks = [
+            Rank(one.pid, None, None, one.device, "given by hand", tuple(pid for pid in job.pids() if pid != one.pid))
+        ]
+    return replace(job, launcher=None, scheduler=None, others=(), ranks=tuple(ranks))
+
+
+def _merged(jobs: list[Job]) -> tuple[Job, ...]:
+    """One job for all named ranks of one framework, so that two ranks given by hand are seen as ranks of one job."""
+    whole = [job for job in jobs if job.launcher is not None]
+    covered = {pid for job in whole for pid in job.pids()}
+    merged: dict[str, Job] = {}
+    for job in jobs:
+        if job.launcher is not None or covered.issuperset(job.pids()):
+            continue
+        first = merged.get(job.framework)
+        if first is None:
+            merged[job.framework] = job
+            continue
+        known = {rank.pid for rank in first.ranks}
+        merged[job.framework] = replace(
+            first,
+            ranks=first.ranks + tuple(rank for rank in job.ranks if rank.pid not in known),
+            scheduler=first.scheduler if first.scheduler is not None else job.scheduler,
+            others=first.others + job.others,
+            plan_path=first.plan_path or job.plan_path,
+            plan_hash=first.plan_hash or job.plan_hash,
+            plan_source=first.plan_source or job.plan_source,
+        )
+    return tuple({id(job): job for job in [*whole, *merged.values()]}.values())
