@@ -1,0 +1,46 @@
+"""What users type, as values: pids mapped to devices, durations. Wrong ones are named with what was expected."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import click
+
+from numascope.errors import UsageError
+from numascope.host.text import safe_text
+from numascope.observe.select import Wanted
+
+_TARGET: Final = re.compile(r"(\d{1,10})(?:=(?:device_?(\d{1,5})|(scheduler)))?")
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
+_UNIT_S: Final = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_target(text: str) -> Wanted:
+    """`PID`, `PID=deviceN` or `PID=scheduler`."""
+    found = _TARGET.fullmatch(text)
+    if found is None or int(found[1]) == 0:
+        raise UsageError(f'"{safe_text(text)}" is no target: give PID, PID=device0 or PID=scheduler')
+    return Wanted(int(found[1]), None if found[2] is None else int(found[2]), found[3] is not None)
+
+
+class Duration(click.ParamType):
+    """A length of time such as `500ms`, `1s`, `10m`, as seconds."""
+
+    name = "time"
+
+    def __init__(self, least_s: float = 0.0, most_s: float = 30 * 86_400.0) -> None:
+        self.least_s = least_s
+        self.most_s = most_s
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds; a bare number is seconds."""
+        if isinstance(value, float):
+            return value
+        found = _DURATION.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f'"{safe_text(str(value))}" is no time: give 500ms, 1s, 10m or 2h', param, ctx)
+        seconds = float(found[1]) * _UNIT_S[found[2]]
+        if not self.least_s <= seconds <= self.most_s:
+            self.fail(f"{value}: from {self.least_s:g}s to {self.most_s:g}s", param, ctx)
+        return seconds

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from numascope.cli.arguments import Duration
+
+if TYPE_CHECKING:
+    from numascope.cli.session import Session
+    from numascope.review.outcome import FailOn
+
+
+@click.command(short_help="The live dashboard of a job or process.")
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN]...")
+@click.option("--plan", type=click.Path(), default=None, help="Judge against this plan instead of the job's own.")
+@click.option(
+    "--interval",
+    "interval_s",
+    type=Duration(0.1, 3600),
+    default="1s",
+    show_default=True,
+    help="Time between two looks.",
+)
+@click.option("--once", is_flag=True, help="Print one page of text and end; judges as diff does.")
+@click.option(
+    "--for", "for_s", type=Duration(0.05, 3600), default="1s", show_default=True, help="How long --once looks."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info", "never"]),
+    default="warning",
+    show_default=True,
+    help="The least finding that ends --once with 1.",
+)
+@click.option(
+    "--pending-for",
+    "pending_s",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="How long a framework may take to bind its threads.",
+)
+@click.option(
+    "--width", type=click.IntRange(40, 400), default=None, help="Width of the page of --once; the terminal's, or 80."
+)
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+def attach(
+    *,
+    targets: tuple[str, ...],
+    plan: str | None,
+    interval_s: float,
+    once: bool,
+    for_s: float,
+    fail_on: str,
+    pending_s: float,
+    width: int | None,
+    no_mouse: bool,
+) -> None:
+    """Watch a job: give its launcher's PID, the PIDs of ranks, or any process; PID=deviceN maps one to the plan by hand.
+
+    Without --plan the job's own plan is used where it names one. Without a terminal it prints one page, as --once does.
+    """
+    from numascope.cli.arguments import parse_target
+    from numascope.cli.session import open_session
+
+    wanted = tuple(parse_target(text) for text in targets)
+    if not once and not has_terminal():
+        click.echo("numascope: no terminal, so this is the page of --once", err=True)
+        once = True
+    session = open_session(
+        wanted, plan, interval_s=interval_s, window_s=for_s if once else max(1.0, interval_s), pending_for_s=pending_s
+    )
+    try:
+        if once:
+            raise click.exceptions.Exit(print_once(session, cast("FailOn", fail_on), for_s, width))
+        run_dashboard(session, mouse=not no_mouse)
+    finally:
+        session.close()
+
+
+def has_terminal() -> bool:
+    """Whether a dashboard can be shown: a terminal on both sides that can place a cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def print_once(session: Session, level: FailOn, for_s: float, width: int | None) -> int:
+    """Looks for a while, prints the page, and returns the exit code."""
+    from numascope.cli.output import echo_lines, terminal_width, wants_colour
+    from numascope.review.outcome import outcome_of
+    from numascope.show.once import once_lines
+
+    report = session.look(for_s)
+    echo_lines(once_lines(report, width=terminal_width(width)), colour=wants_colour())
+    return outcome_of(report, level).code
+
+
+def run_dashboard(session: Session, *, mouse: bool) -> None:
+    """Runs the dashboard until the user leaves it."""
+    from numascope.tui.app import Dashboard
+
+    Dashboard(session).run(mouse=mouse)

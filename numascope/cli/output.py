@@ -1,0 +1,44 @@
+"""How text reaches the user: colour on a terminal that wants it, ASCII where it must be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+
+import click
+
+from numascope.show.ink import Line, render
+
+
+def wants_colour(choice: str = "auto") -> bool:
+    """Whether to colour: as asked, else on a terminal without NO_COLOR (no-color.org) and TERM=dumb."""
+    if choice != "auto":
+        return choice == "always"
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(width: int | None) -> int:
+    """The asked width, else the terminal's, else 80."""
+    if width is not None:
+        return width
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+
+
+def echo_lines(lines: Iterable[Line], *, colour: bool) -> None:
+    """Prints lines as they are, in ASCII where the terminal's encoding has no more."""
+    lines = list(lines)
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        from numascope.show.glyphs import to_ascii
+
+        lines = [to_ascii(line) for line in lines]
+    click.echo(render(lines, colour=colour), nl=False, color=colour)
+
+
+def echo_json(document: dict[str, object], *, indent: int | None = 2) -> None:
+    """Prints a document; one line where `indent` is None."""
+    import msgspec
+
+    raw = msgspec.json.encode(document)
+    click.echo((msgspec.json.format(raw, indent=indent) if indent else raw).decode())

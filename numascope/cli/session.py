@@ -1,0 +1,192 @@
+"""From what the user typed to a watch on it: processes found, plan loaded, machine read, sampler opened."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from numascope.errors import InputError, NotPermittedError, TargetGoneError, UsageError
+from numascope.host import procfs
+from numascope.host.root import HostRoot
+from numascope.host.text import safe_text
+from numascope.machine.build import build_machine
+from numascope.machine.objects import Machine
+from numascope.observe.facts import scan_facts
+from numascope.observe.jobs import Facts, Job, find_jobs
+from numascope.observe.sampler import Sampler
+from numascope.observe.select import Wanted, roots_of, select_jobs
+from numascope.observe.strangers import StrangerScan
+from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.objects import Plan
+from numascope.review.report import Report
+from numascope.review.watch import PENDING_FOR_S, Question, Watch
+
+_SAMPLES: Final = 10
+
+
+@dataclass
+class Session:
+    """A watch and what it stands on; a source of reports that whoever opened it closes."""
+
+    watch: Watch
+    sampler: Sampler
+    machine: Machine
+    question: Question
+    interval_s: float
+
+    def step(self) -> Report:
+        """The next report, now."""
+        return self.watch.step()
+
+    def look(self, for_s: float) -> Report:
+        """The report of ten samples spread over `for_s`."""
+        report = self.step()
+        began_s = time.monotonic()
+        for count in range(1, _SAMPLES):
+            time.sleep(max(0.0, began_s + for_s * count / (_SAMPLES - 1) - time.monotonic()))
+            report = self.step()
+        return report
+
+    def close(self) -> None:
+        """Gives all descriptors back."""
+        self.sampler.close()
+
+
+def open_session(
+    targets: Sequence[Wanted],
+    plan_path: str | None,
+    *,
+    interval_s: float,
+    window_s: float,
+    pending_for_s: float = PENDING_FOR_S,
+) -> Session:
+    """Finds the processes that are meant, and the plan; without pids those jobs that the plan speaks of."""
+    root = HostRoot()
+    plan = None if plan_path is None else load_plan(plan_path)
+    machine = build_machine(root)
+    facts = scan_facts(root)
+    notes: list[str] = []
+    wanted = _present(root, facts, targets, notes) if targets else _wanted_by(plan, facts)
+    jobs = select_jobs(facts, wanted)
+    source = "given" if plan is not None else ""
+    if plan is None:
+        plan, source = _own_plan(facts, jobs, notes)
+    sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
+    question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes))
+    return Session(Watch(machine, sampler, StrangerScan(root), question), sampler, machine, question, interval_s)
+
+
+def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: list[str]) -> tuple[Wanted, ...]:
+    """The targets that exist; an error where none does, a note for each that does not."""
+    present = tuple(one for one in targets if one.pid in facts)
+    missing = [_why_missing(root, one.pid) for one in targets if one.pid not in facts]
+    if not present:
+        raise missing[0]
+    notes.extend(str(error) for error in missing)
+    twice = {one.pid for one in present if sum(one.pid == other.pid for other in present) > 1}
+    if twice:
+        raise UsageError(f"{min(twice)} is given twice: name each process once")
+    return present
+
+
+def _why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return NotPermittedError(
+            f"{pid} is hidden from this user (/proc is mounted with hidepid): run as its owner or as root"
+        )
+    except (ProcessLookupError, OverflowError):
+        pass
+    else:
+        leader = procfs.status_of(root, pid).get("Tgid", "")
+        if leader and leader != str(pid):
+            return TargetGoneError(f"{pid} is a thread of process {leader}: give {leader}")
+        return TargetGoneError(f"{pid} is a kernel thread or has just ended: give the pid of a process")
+    elsewhere = [one for one in procfs.pids(root) if _is_inner_pid(root, one, pid)]
+    if elsewhere:
+        comm = procfs.stat_of(root, elsewhere[0])
+        name = "" if comm is None else f" ({comm.comm})"
+        return TargetGoneError(
+            f"no process {pid} here; {pid} of a container is {elsewhere[0]}{name} here: give {elsewhere[0]}"
+        )
+    return TargetGoneError(f"no process {pid}: numascope jobs lists what runs here")
+
+
+def _is_inner_pid(root: HostRoot, pid: int, inner: int) -> bool:
+    """Whether a process carries this number in a pid namespace of its own (`NSpid` of proc_pid_status(5))."""
+    numbers = procfs.status_of(root, pid).get("NSpid", "").split()
+    return len(numbers) > 1 and str(inner) in numbers[1:]
+
+
+def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:
+    """Without pids: the jobs started with this very plan, else all whose devices it names; without a plan the only job."""
+    jobs = find_jobs(facts)
+    if plan is None:
+        if len(jobs) == 1:
+            return _wanted_of(jobs)
+        if not jobs:
+            raise TargetGoneError("no training job is seen here: give the PID of any process, or try numascope demo")
+        raise UsageError(f"{len(jobs)} jobs run here, say which: give its PID, numascope jobs lists them")
+    own = [job for job in jobs if job.plan_hash == plan.text_sha256 or _same_file(job, plan)]
+    devices = {subject.device for subject in plan.subjects() if subject.device is not None}
+    spoken_of = own or [job for job in jobs if any(rank.device in devices for rank in job.ranks)]
+    if not spoken_of:
+        seen = f"{len(jobs)} jobs are seen, none on its devices" if jobs else "no training job is seen here"
+        raise TargetGoneError(f"{plan.path}: {seen}; map processes by hand: PID=device0")
+    return _wanted_of(spoken_of)
+
+
+def _same_file(job: Job, plan: Plan) -> bool:
+    return job.plan_path is not None and os.path.realpath(job.plan_path) == os.path.realpath(plan.path)
+
+
+def _wanted_of(jobs: Sequence[Job]) -> tuple[Wanted, ...]:
+    wanted: list[Wanted] = []
+    for job in jobs:
+        if job.launcher is not None:
+            wanted.append(Wanted(job.launcher))
+        else:
+            wanted.extend(Wanted(rank.pid) for rank in job.ranks)
+            if job.scheduler is not None:
+                wanted.append(Wanted(job.scheduler))
+    return tuple(wanted)
+
+
+def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan | None, str]:
+    """The plan that the job itself was started with, read as the job would see it; and where it is named."""
+    for job in jobs:
+        if job.plan_path is None:
+            continue
+        pid = next(iter(rank.pid for rank in job.ranks), job.scheduler)
+        if pid is None:
+            continue
+        try:
+            return _plan_of_job(facts, pid, job.plan_path), "MSRUN_BIND_FILE of the job"
+        except (InputError, NotPermittedError) as error:
+            notes.append(f"the job's own plan: {error}")
+            return None, "the job's own plan cannot be used"
+    named = next((job.plan_source for job in jobs if job.plan_source is not None and job.plan_path is None), None)
+    if named is not None:
+        notes.append(
+            f"torchrun was started with {named}; this version does not compute that plan, give one with --plan"
+        )
+        return None, f"{named}, not computed"
+    return None, "the job names none"
+
+
+def _plan_of_job(facts: Facts, pid: int, path: str) -> Plan:
+    """A path that a target chose is opened below its own root, and only where that target's user could read it."""
+    inside = HostRoot(f"/proc/{pid}/root")
+    try:
+        data = inside.read_as(path, facts[pid].uid, 4 << 20)
+    except OSError as error:
+        raise InputError(
+            safe_text(path), f"cannot be read as process {pid} sees it: {error.strerror}; give it with --plan"
+        ) from error
+    finally:
+        inside.close()
+    return parse_plan(safe_text(path), data)

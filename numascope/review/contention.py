@@ -1,0 +1,200 @@
+"""Conditions beside the verdicts: who waits for a CPU, who crowds on one, who shares it, and which rank collapsed onto one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
+from numascope.observe.strangers import Stranger
+from numascope.review.report import Finding, Placement, RankView, Severity
+
+_STARVED_NS: Final = 500_000_000
+_STARVED_WAIT_MS_PER_S: Final = 900.0
+_STARVED_BUSY: Final = 0.1
+_CROWDED_WAIT_MS_PER_S: Final = 200.0
+_IDLE_LOAD: Final = 0.2
+_USED: Final = 0.02
+_SHARED_LOAD: Final = 0.1
+_SHARED_WAIT_MS_PER_S: Final = 200.0
+_COLLAPSED_THREADS: Final = 4
+
+
+class Stuck(NamedTuple):
+    """How long a thread has been runnable without a single ns of CPU time."""
+
+    placement: Placement
+    for_ns: int
+
+
+def starved(stuck: Sequence[Stuck], placements: Sequence[Placement]) -> list[Finding]:
+    """Threads that want a CPU and get none: runnable all along without CPU time, or waiting nine tenths of the time."""
+    found = []
+    waits = {
+        one.placement.key: f"runnable for {one.for_ns / 1e9:.1f} s without CPU time"
+        for one in stuck
+        if one.for_ns >= _STARVED_NS
+    }
+    for placement in placements:
+        text = waits.get(placement.key)
+        busy, wait = placement.busy, placement.wait_ms_per_s
+        if (
+            text is None
+            and busy is not None
+            and wait is not None
+            and wait >= _STARVED_WAIT_MS_PER_S
+            and busy <= _STARVED_BUSY
+        ):
+            text = f"waits {wait:.0f} ms/s for a CPU and gets {1000 * busy:.0f}"
+        if text is not None:
+            where = "?" if placement.cpu is None else str(placement.cpu)
+            found.append(
+                Finding(
+                    rule="starved",
+                    severity="error"
+                    if placement.role.confidence == "named" and placement.target is not None
+                    else "warning",
+                    subject=f"{placement.label} {placement.key.tid}",
+                    text=text,
+                    evidence=f"queued on CPU {where}, allowed {placement.allowed}",
+                    remedy=f"see who runs there: ps -eLo pid,tid,psr,cls,rtprio,pcpu,comm | awk '$3 == {where}'",
+                    keys=(placement.key,),
+                    rank=placement.rank,
+                )
+            )
+    return found
+
+
+def crowded(
+    ranks: Sequence[RankView], placements: Sequence[Placement], loads: Mapping[int, float | None], machine: Machine
+) -> list[Finding]:
+    """More runnable threads of a rank than the CPUs that they use, while other CPUs open to them idle."""
+    groups: dict[tuple[int, CpuSet], list[Placement]] = {}
+    for placement in placements:
+        if placement.rank is not None and placement.allowed and placement.busy is not None:
+            groups.setdefault((placement.rank, placement.allowed), []).append(placement)
+    found = []
+    for (rank, allowed), members in groups.items():
+        runnable = sum((one.busy or 0.0) + (one.wait_ms_per_s or 0.0) / 1000 for one in members)
+        wait = sum(one.wait_ms_per_s or 0.0 for one in members)
+        used = {one.cpu for one in members if one.cpu is not None and (one.busy or 0.0) > _USED}
+        idle = [
+            cpu
+            for cpu in allowed & machine.cpus.online
+            if cpu not in used and (loads.get(cpu) or 0.0) < _IDLE_LOAD and loads.get(cpu) is not None
+        ]
+        if used and idle and wait >= _CROWDED_WAIT_MS_PER_S and runnable > len(used) + 0.5:
+            isolated = bool(CpuSet.of(used) & machine.cpus.isolated)
+            severity: Severity = "warning" if wait >= 2 * _CROWDED_WAIT_MS_PER_S else "info"
+            found.append(
+                Finding(
+                    rule="crowded",
+                    severity=severity,
+                    subject=ranks[rank].name,
+                    text=f"{runnable:.1f} runnable threads on CPU {CpuSet.of(used)}, while {CpuSet.of(idle)} idles",
+                    evidence=f"{len(members)} threads allowed {allowed} wait {wait:.0f} ms/s"
+                    + ("; isolated CPUs are not balanced" if isolated else ""),
+                    remedy="give each its own CPU: the kernel does not spread threads over isolated CPUs"
+                    if isolated
+                    else "watch it: the kernel may still spread them",
+                    keys=tuple(one.key for one in members if (one.busy or 0.0) > _USED),
+                    rank=rank,
+                )
+            )
+    return found
+
+
+def others_on(placements: Sequence[Placement], loads: Mapping[int, float | None]) -> dict[int, float]:
+    """CPU → busy share that is not the watched threads', where all of theirs can be told by CPU."""
+    ours: dict[int, float] = {}
+    for placement in placements:
+        if placement.cpu is not None and placement.busy:
+            ours[placement.cpu] = ours.get(placement.cpu, 0.0) + placement.busy
+    return {cpu: max(0.0, load - ours.get(cpu, 0.0)) for cpu, load in loads.items() if load is not None}
+
+
+def has_shared(ranks: Sequence[RankView], placements: Sequence[Placement], loads: Mapping[int, float | None]) -> bool:
+    """Whether some planned CPU is used by others at all, so that looking for their names is worth its cost."""
+    others = others_on(placements, loads)
+    return any(others.get(cpu, 0.0) >= _SHARED_LOAD for rank in ranks for cpu in rank.planned_cpus)
+
+
+def shared(
+    ranks: Sequence[RankView],
+    placements: Sequence[Placement],
+    loads: Mapping[int, float | None],
+    strangers: Sequence[Stranger],
+) -> list[Finding]:
+    """Strangers on the CPUs that a rank was planned to have for itself; exact in sum, named where a scan has a name."""
+    others = others_on(placements, loads)
+    found = []
+    for index, rank in enumerate(ranks):
+        for cpu in rank.planned_cpus:
+            share = others.get(cpu, 0.0)
+            if share < _SHARED_LOAD:
+                continue
+            here = [
+                one for one in placements if one.rank == index and one.cpu == cpu and (one.busy or one.wait_ms_per_s)
+            ]
+            worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
+            wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
+            named = [one for one in strangers if one.cpu == cpu]
+            who = max(named, key=lambda one: one.busy, default=None)
+            hurts = wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * _SHARED_LOAD
+            found.append(
+                Finding(
+                    rule="shared",
+                    severity="warning" if hurts else "info",
+                    subject=f"CPU {cpu} of {rank.name}",
+                    text=f"{_percent(share)} of it used by others"
+                    + (
+                        f"; {who.comm} {who.pid} last ran here, {_percent(who.busy)} busy in all"
+                        if who
+                        else ", unattributed"
+                    ),
+                    evidence=f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there"
+                    if worst is not None
+                    else "nobody of the rank waits there",
+                    remedy=f"move it by hand: taskset -acp CPUS {who.pid}"
+                    if who
+                    else "not of this job; numascope does not touch it",
+                    keys=() if worst is None else (worst.key,),
+                    rank=index,
+                )
+            )
+    return found
+
+
+def collapsed(ranks: Sequence[RankView], placements: Sequence[Placement], machine: Machine) -> list[Finding]:
+    """A rank of many threads that may use one CPU only, where its plan gives it more or there is none."""
+    if machine.cpus.allowed is not None and len(machine.cpus.allowed) < 2:
+        return []
+    own: dict[int, list[Placement]] = {}
+    for placement in placements:
+        if placement.rank is not None and placement.allowed is not None:
+            own.setdefault(placement.rank, []).append(placement)
+    found = []
+    for index, members in own.items():
+        bits = 0
+        for one in members:
+            bits |= one.allowed.bits if one.allowed is not None else 0
+        allowed, planned = CpuSet(bits), ranks[index].planned_cpus
+        if len(members) >= _COLLAPSED_THREADS and len(allowed) == 1 and len(planned) != 1:
+            found.append(
+                Finding(
+                    rule="collapsed",
+                    severity="warning",
+                    subject=ranks[index].name,
+                    text=f"all {len(members)} threads may use CPU {allowed} only",
+                    evidence=f"planned {planned}" if planned else "nothing is planned; the machine has more CPUs",
+                    remedy="look for OMP_PROC_BIND, GOMP_CPU_AFFINITY, taskset or a cpuset in how it was started",
+                    keys=tuple(one.key for one in members),
+                    rank=index,
+                )
+            )
+    return found
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

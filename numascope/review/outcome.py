@@ -1,0 +1,40 @@
+"""The exit code of a verb that judges, and its reason in words (2 is for bad usage and input, raised as errors)."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from numascope.review.report import Report, Severity
+
+FailOn = Literal["error", "warning", "info", "never"]
+
+_WEIGHT: dict[FailOn, frozenset[Severity]] = {
+    "error": frozenset({"error"}),
+    "warning": frozenset({"error", "warning"}),
+    "info": frozenset({"error", "warning", "info"}),
+    "never": frozenset(),
+}
+
+
+class Outcome(NamedTuple):
+    """What a script sees and what a person reads."""
+
+    code: int
+    reason: str
+
+
+def outcome_of(report: Report, fail_on: FailOn) -> Outcome:
+    """4 nobody left, 1 findings, 3 clean as far as seen, 0 clean; the first that holds."""
+    if report.ended:
+        return Outcome(4, "every target has ended")
+    if any(finding.severity in _WEIGHT[fail_on] for finding in report.findings):
+        return Outcome(1, f'findings at or above "{fail_on}"')
+    if report.partial:
+        return Outcome(3, "clean as far as seen, but part could not be read")
+    return Outcome(0, "clean")
+
+
+def worse(first: Outcome, second: Outcome) -> Outcome:
+    """The worse of two outcomes: findings outrank an unreadable part, which outranks clean; the end outranks all."""
+    order = (0, 3, 1, 4, 2)
+    return max(first, second, key=lambda one: order.index(one.code))

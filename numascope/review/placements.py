@@ -1,0 +1,188 @@
+"""Thread by thread: evidence extended, verdict judged, rates over the window; a thread that slept keeps its old row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from numascope.cpuset import CpuSet
+from numascope.observe.rates import difference
+from numascope.observe.sample import Sample, ThreadKey
+from numascope.review.affinity import judge, weigh
+from numascope.review.cast import Cast, Part
+from numascope.review.evidence import NOTHING, Look, extend
+from numascope.review.report import Outside, Placement
+
+_PENDING_ROLES: Final = frozenset({"runtime", "pynative", "minddata"})
+"""Modules that MindSpore binds after its ranks started: at an actor set's fifth run, and when a pipeline starts."""
+
+
+class _Ledger(NamedTuple):
+    """What is kept of a thread: its evidence, the mask and target it holds for, and the number of its last run seen."""
+
+    outside: Outside
+    allowed: CpuSet | None
+    target: CpuSet | None
+    ran: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The samples that rates are taken between: the oldest of the window, the one before the last, and the last."""
+
+    first: Sample
+    before: Sample | None
+    now: Sample
+
+    @property
+    def interval_s(self) -> float | None:
+        """Length of the window; None at the first sample."""
+        length = (self.now.monotonic_ns - self.first.monotonic_ns) / 1e9
+        return length if length > 0 else None
+
+
+class Placer:
+    """Places every thread of one sample after another; keeps evidence as long as a thread's mask and target stand."""
+
+    def __init__(self, node_of: Mapping[int, int], pending_for_s: float) -> None:
+        self._node_of = node_of
+        self._pending_for_s = pending_for_s
+        self._ledgers: dict[ThreadKey, _Ledger] = {}
+        self._rows: dict[ThreadKey, tuple[Placement, Part]] = {}
+
+    def place(self, window: Window, cast: Cast) -> tuple[Placement, ...]:
+        """The placements of the window's last sample, in its order."""
+        pending = self._pending_modules(window.now, cast)
+        ledgers: dict[ThreadKey, _Ledger] = {}
+        rows: dict[ThreadKey, tuple[Placement, Part]] = {}
+        placements: list[Placement] = []
+        for row, key in enumerate(window.now.threads.keys):
+            part = cast.parts[row]
+            kept = self._kept(window, row, key, part)
+            if kept is not None:
+                ledgers[key] = self._ledgers[key]
+                rows[key] = (kept, part)
+                placements.append(kept)
+                continue
+            ledger = self._ledger(window, row, key, part)
+            is_pending = (part.rank, part.role.name) in pending and part.target is not None
+            placement = self._placement(window, row, part, ledger, pending=is_pending)
+            ledgers[key] = ledger
+            rows[key] = (placement, part)
+            placements.append(placement)
+        self._ledgers, self._rows = ledgers, rows
+        return tuple(placements)
+
+    def _kept(self, window: Window, row: int, key: ThreadKey, part: Part) -> Placement | None:
+        """The old row of a thread that did nothing in the whole window and of which nothing changed."""
+        old = self._rows.get(key)
+        first = window.first.threads.row_of.get(key)
+        if old is None or first is None or old[1] is not part:
+            return None
+        placement, threads, then = old[0], window.now.threads, window.first.threads
+        idle = threads.run_ns[row] == then.run_ns[first] and threads.wait_ns[row] == then.wait_ns[first]
+        same = threads.allowed[row] is placement.allowed and threads.states[row] == placement.state
+        if idle and same and not placement.busy and placement.busy is not None and placement.verdict != "pending":
+            return placement
+        return None
+
+    def _ledger(self, window: Window, row: int, key: ThreadKey, part: Part) -> _Ledger:
+        threads = window.now.threads
+        allowed = threads.allowed[row]
+        target = None if part.target is None else part.target.cpus
+        old = self._ledgers.get(key)
+        at = None if window.before is None else window.before.threads.row_of.get(key)
+        if old is None or at is None or window.before is None:
+            return _Ledger(NOTHING, allowed, target, ran=False)
+        then = window.before.threads
+        ran = bool(difference(then.run_ns[at], threads.run_ns[row]))
+        stands = old.allowed == allowed and old.target == target
+        if target is None or not stands:
+            # The interval in which a mask changed proves nothing for the new one: the thread may have run before the change.
+            return _Ledger(NOTHING, allowed, target, ran=False)
+        before = Look(then.cpus[at], then.allowed[at], then.run_ns[at], then.migrations[at])
+        after = Look(threads.cpus[row], allowed, threads.run_ns[row], threads.migrations[row])
+        return _Ledger(extend(old.outside, before, after, target), allowed, target, ran=old.ran or ran)
+
+    def _placement(self, window: Window, row: int, part: Part, ledger: _Ledger, *, pending: bool) -> Placement:
+        threads, key = window.now.threads, window.now.threads.keys[row]
+        cpu = threads.cpus[row]
+        busy, wait, migrations = _rates(window, row, key)
+        verdict, reason = judge(part.target, threads.allowed[row], cpu, ledger.outside, pending=pending)
+        allowed = threads.allowed[row]
+        stale = not ledger.ran and not busy and cpu is not None and allowed is not None and cpu not in allowed
+        return Placement(
+            key=key,
+            comm=threads.comms[row],
+            label=part.label,
+            role=part.role,
+            rank=part.rank,
+            target=part.target,
+            allowed=allowed,
+            cpu=cpu,
+            cpu_stale=stale,
+            node=None if cpu is None else self._node_of.get(cpu),
+            state=threads.states[row],
+            verdict=verdict,
+            severity=weigh(verdict, part.role, busy),
+            busy=busy,
+            wait_ms_per_s=wait,
+            migrations_per_s=migrations,
+            outside=ledger.outside,
+            reason=reason,
+        )
+
+    def _pending_modules(self, sample: Sample, cast: Cast) -> frozenset[tuple[int | None, str]]:
+        """(rank, role) of each module that its young rank's framework has not bound yet: all of it still on main's set."""
+        young = {
+            one.index: one.rank.pid
+            for one in cast.ranks
+            if one.job.framework == "mindspore" and self._is_young(sample, one.rank.pid)
+        }
+        if not young:
+            return frozenset()
+        threads = sample.threads
+        rank_of = {pid: index for index, pid in young.items()}
+        main: dict[int | None, CpuSet | None] = {
+            rank_of[key.pid]: threads.allowed[row]
+            for row, key in enumerate(threads.keys)
+            if key.tid == key.pid and key.pid in rank_of
+        }
+        open_modules: set[tuple[int | None, str]] = set()
+        left: set[tuple[int | None, str]] = set()
+        for row, part in enumerate(cast.parts):
+            if part.rank in main and part.role.name in _PENDING_ROLES:
+                module = (part.rank, part.role.name)
+                (open_modules if threads.allowed[row] == main[part.rank] else left).add(module)
+        return frozenset(open_modules - left)
+
+    def _is_young(self, sample: Sample, pid: int) -> bool:
+        process = sample.processes.get(pid)
+        return (
+            process is not None
+            and process.started_s is not None
+            and sample.wall_s - process.started_s < self._pending_for_s
+        )
+
+
+def _rates(window: Window, row: int, key: ThreadKey) -> tuple[float | None, float | None, float | None]:
+    """CPUs used, run-queue wait (ms per s) and migrations per s over the window, or since the thread came."""
+    interval_s = window.interval_s
+    at = window.first.threads.row_of.get(key)
+    base = window.first
+    if at is None and window.before is not None:
+        base = window.before
+        at = base.threads.row_of.get(key)
+        interval_s = (window.now.monotonic_ns - base.monotonic_ns) / 1e9
+    if at is None or not interval_s:
+        return None, None, None
+    then, now = base.threads, window.now.threads
+    ran = difference(then.run_ns[at], now.run_ns[row])
+    waited = difference(then.wait_ns[at], now.wait_ns[row])
+    moved = difference(then.migrations[at], now.migrations[row])
+    return (
+        None if ran is None else ran / 1e9 / interval_s,
+        None if waited is None else waited / 1e6 / interval_s,
+        None if moved is None else moved / interval_s,
+    )

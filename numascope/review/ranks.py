@@ -1,0 +1,67 @@
+"""A rank's line: what its threads add up to, and whether its memory policy is as planned. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from numascope.cpuset import EMPTY
+from numascope.machine.objects import Machine
+from numascope.observe.sample import ProcessFacts
+from numascope.plan.objects import Plan
+from numascope.plan.resolve import memory_nodes, planned_cpus, planned_nodes
+from numascope.review.cast import CastRank
+from numascope.review.memory import judge_policy
+from numascope.review.report import Placement, RankView
+
+
+def view_ranks(
+    ranks: Sequence[CastRank],
+    placements: Sequence[Placement],
+    processes: Mapping[int, ProcessFacts],
+    plan: Plan | None,
+    machine: Machine,
+) -> tuple[RankView, ...]:
+    """One view a rank, in the cast's order."""
+    own: list[list[Placement]] = [[] for _ in ranks]
+    for placement in placements:
+        if placement.rank is not None:
+            own[placement.rank].append(placement)
+    return tuple(_view(one, own[one.index], processes, plan, machine) for one in ranks)
+
+
+def _view(
+    one: CastRank,
+    placements: Sequence[Placement],
+    processes: Mapping[int, ProcessFacts],
+    plan: Plan | None,
+    machine: Machine,
+) -> RankView:
+    process = processes.get(one.rank.pid)
+    waiting = max(placements, key=lambda each: each.wait_ms_per_s or 0.0, default=None)
+    wanted = None if plan is None or one.subject is None else memory_nodes(plan, one.subject)
+    verdict, source = judge_policy(process, wanted)
+    return RankView(
+        letter=one.letter,
+        name=one.name,
+        pid=one.rank.pid,
+        number=one.rank.number,
+        device=one.rank.device,
+        device_node=None,
+        planned_nodes=EMPTY if plan is None or one.subject is None else planned_nodes(plan, machine, one.subject),
+        planned_cpus=EMPTY if plan is None or one.subject is None else planned_cpus(plan, machine, one.subject),
+        counts=Counter(each.verdict for each in placements),
+        busy=_sum(each.busy for each in placements),
+        wait_ms_per_s=None if waiting is None else waiting.wait_ms_per_s,
+        wait_label="" if waiting is None else waiting.label,
+        migrations_per_s=_sum(each.migrations_per_s for each in placements),
+        policy=None if process is None else process.policy,
+        policy_source=source,
+        memory_verdict=verdict,
+        threads=len(placements),
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,142 @@
+"""Verdicts become findings: threads of one rank with one verdict, target and mask are told together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from numascope.machine.objects import Machine
+from numascope.observe.facts import REBINDING
+from numascope.observe.sample import ProcessFacts
+from numascope.review.report import Finding, Placement, RankView, Severity, Verdict
+
+_TOLD: Final[tuple[Verdict, ...]] = ("blocked", "escaped", "astray", "loose", "narrow", "unknown")
+_RANKED: Final[Mapping[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
+
+
+def thread_findings(
+    placements: Sequence[Placement],
+    ranks: Sequence[RankView],
+    processes: Mapping[int, ProcessFacts],
+    machine: Machine,
+) -> list[Finding]:
+    """One finding for each group of threads that are wrong in the same way."""
+    groups: dict[tuple[object, ...], list[Placement]] = {}
+    for one in placements:
+        if one.verdict in _TOLD and one.severity is not None:
+            target = None if one.target is None else one.target.cpus.bits
+            allowed = None if one.allowed is None else one.allowed.bits
+            groups.setdefault((one.verdict, one.severity, one.rank, one.role.name, target, allowed), []).append(one)
+    return [_finding(members, ranks, processes, machine) for members in groups.values()]
+
+
+def _finding(
+    members: Sequence[Placement], ranks: Sequence[RankView], processes: Mapping[int, ProcessFacts], machine: Machine
+) -> Finding:
+    worst = max(members, key=lambda one: (one.outside.min_ns, one.outside.max_ns, one.busy or 0.0))
+    owner = "" if worst.rank is None else f"{ranks[worst.rank].name} "
+    more = "" if len(members) == 1 else f" and {len(members) - 1} more"
+    return Finding(
+        rule=worst.verdict,
+        severity=worst.severity or "info",
+        subject=f"{owner}{worst.label} {worst.key.tid}{more}",
+        text=_text(worst),
+        evidence=_evidence(worst, processes, machine),
+        remedy=_remedy(worst, members, processes),
+        keys=tuple(one.key for one in members),
+        rank=worst.rank,
+    )
+
+
+def outside_text(placement: Placement) -> str:
+    """The CPU time outside as bounds, in seconds: exact, up to, or none seen."""
+    outside = placement.outside
+    if outside.max_ns == 0:
+        return "0.00 s"
+    if outside.min_ns == outside.max_ns:
+        return f"{outside.max_ns / 1e9:.2f} s"
+    if outside.min_ns == 0:
+        return f"≤{outside.max_ns / 1e9:.2f} s"
+    return f"{outside.min_ns / 1e9:.2f}-{outside.max_ns / 1e9:.2f} s"
+
+
+def _text(one: Placement) -> str:
+    planned = "?" if one.target is None else str(one.target.cpus)
+    if one.verdict == "escaped":
+        where = one.outside.cpu if one.outside.cpu is not None else one.cpu
+        node = "" if one.node is None else f" (N{one.node})"
+        return f"ran {outside_text(one)} outside, last on CPU {where}{node}; planned {planned}"
+    if one.verdict == "astray":
+        return f"may run on {one.allowed} only; planned {planned}"
+    if one.verdict == "loose":
+        return f"may run on {one.allowed}; planned {planned}"
+    if one.verdict == "narrow":
+        return f"may use {one.allowed} only, of planned {planned}"
+    return one.reason
+
+
+def _evidence(one: Placement, processes: Mapping[int, ProcessFacts], machine: Machine) -> str:
+    parts = [f"{one.role.name}, {one.role.confidence}"]
+    if one.target is not None:
+        parts.append(f"{one.target.why}, {one.target.place}")
+    if one.verdict == "escaped" and one.target is not None:
+        parts.append(f"allowed {one.allowed}, seen outside in {one.outside.seen} of {one.outside.samples} samples")
+        parts.append(_distance(one, machine))
+    elif one.reason and one.verdict != "blocked":
+        parts.append(one.reason)
+    parts.append(_rebinding(one, processes))
+    if one.wait_ms_per_s is not None and one.wait_ms_per_s >= 50:
+        parts.append(f"waits {one.wait_ms_per_s:.0f} ms/s")
+    return "; ".join(part for part in parts if part)
+
+
+def _distance(one: Placement, machine: Machine) -> str:
+    """How far the thread ran from its plan, where the firmware says so."""
+    if one.target is None or one.node is None or not one.target.cpus:
+        return ""
+    home = machine.node_of.get(one.target.cpus.first)
+    if home is None or home == one.node:
+        return ""
+    distance = machine.distance(home, one.node)
+    return f"distance N{home} to N{one.node} {'unknown' if distance is None else distance}"
+
+
+def _rebinding(one: Placement, processes: Mapping[int, ProcessFacts]) -> str:
+    """The variables that narrow threads behind everybody's back, and whether a runtime that obeys them is mapped."""
+    process = processes.get(one.key.pid)
+    if process is None or process.environ is None or one.verdict not in ("narrow", "loose", "astray", "escaped"):
+        return ""
+    named = [f"{name}={process.environ[name]}" for name in REBINDING if name in process.environ]
+    if not named:
+        return ""
+    mapped = f", {process.libraries[0]} mapped" if process.libraries else ", no OpenMP runtime mapped"
+    return " ".join(named) + mapped
+
+
+def _remedy(one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts]) -> str:
+    if one.target is None:
+        return "run as the same user or as root to see more"
+    if one.verdict == "blocked":
+        return "bring the CPUs online, widen the cpuset, or plan other CPUs"
+    tids = " ".join(str(member.key.tid) for member in members[:4])
+    more = "" if len(members) <= 4 else f" … ({len(members)} threads; --json lists them)"
+    loop = (
+        f"taskset -cp {one.target.cpus} {tids}"
+        if len(members) == 1
+        else f"for t in {tids}; do taskset -cp {one.target.cpus} $t; done"
+    )
+    lasting = ""
+    process = processes.get(one.key.pid)
+    if one.verdict == "narrow" and process is not None and process.environ is not None:
+        named = [name for name in REBINDING if name in process.environ]
+        lasting = f"; lasting: start without {named[0]}" if named else ""
+    return f"{loop}{more}{lasting}"
+
+
+def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """By severity, then by rule: starved before escaped before the rest."""
+    rules = ("starved", "blocked", "escaped", "astray", "narrow", "loose", "collapsed", "crowded", "shared")
+    order = {rule: at for at, rule in enumerate(rules)}
+    return tuple(
+        sorted(findings, key=lambda one: (_RANKED[one.severity], order.get(one.rule, len(rules)), one.rank or 0))
+    )

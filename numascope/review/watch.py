@@ -1,0 +1,243 @@
+"""Samples in, reports out: the one place where plan, machine, jobs and evidence come together, tick by tick."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from numascope.machine.objects import Machine
+from numascope.observe.jobs import Job
+from numascope.observe.rates import difference, loads_between
+from numascope.observe.sample import NodeCounters, ProcessFacts, Sample, ThreadKey
+from numascope.observe.select import Wanted, select_jobs
+from numascope.observe.strangers import Stranger
+from numascope.plan.objects import Plan
+from numascope.review import contention, plan_findings
+from numascope.review.cast import Cast, make_cast
+from numascope.review.placements import Placer, Window
+from numascope.review.ranks import view_ranks
+from numascope.review.report import Finding, NodeRates, Placement, RankView, Report
+from numascope.review.thread_findings import thread_findings, worst_first
+
+_CAST_AGAIN: Final = 10
+"""Roles told by CPU time or mask are looked at again every tenth sample."""
+
+PENDING_FOR_S: Final = 600.0
+
+
+class Samples(Protocol):
+    """Where samples come from: a live sampler, or a recording."""
+
+    def sample(self) -> Sample:
+        """The next sample."""
+        ...
+
+
+class Strangers(Protocol):
+    """Who else uses the machine."""
+
+    def scan(self, watched: frozenset[int]) -> tuple[Stranger, ...]:
+        """Busy processes that are not watched."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is watched and against what: the user's pids, his plan and where it came from."""
+
+    wanted: tuple[Wanted, ...]
+    plan: Plan | None
+    plan_source: str
+    window_s: float = 1.0
+    pending_for_s: float = PENDING_FOR_S
+    notes: tuple[str, ...] = ()
+
+
+class Watch:
+    """Judges one sample a step; evidence of a thread is kept as long as its mask and target stand."""
+
+    def __init__(self, machine: Machine, samples: Samples, strangers: Strangers, question: Question) -> None:
+        self._machine = machine
+        self._samples = samples
+        self._strangers = strangers
+        self._question = question
+        self._placer = Placer(machine.node_of, question.pending_for_s)
+        self._window: deque[Sample] = deque()
+        self._cast: Cast | None = None
+        self._jobs: tuple[Job, ...] = ()
+        self._last: Report | None = None
+        self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
+        self._cost_at: tuple[int, int] | None = None
+        self._first_ns: int | None = None
+
+    def step(self) -> Report:
+        """Takes a sample and judges it; once nothing is left, the last report again, marked as ended."""
+        sample = self._samples.sample()
+        if sample.ended and self._last is not None:
+            self._last = _ended(self._last, sample)
+            return self._last
+        return self.judge(sample)
+
+    def judge(self, sample: Sample) -> Report:
+        """The report of a sample, after all the samples before it."""
+        before = self._window[-1] if self._window else None
+        self._slide(sample)
+        cast = self._renew_cast(sample, before)
+        window = Window(self._window[0], before, sample)
+        placements = self._placer.place(window, cast)
+        ranks = view_ranks(cast.ranks, placements, sample.processes, self._question.plan, self._machine)
+        loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
+        findings = self._findings(sample, placements, ranks, loads)
+        counts = Counter(one.verdict for one in placements)
+        if self._first_ns is None:
+            self._first_ns = sample.monotonic_ns
+        report = Report(
+            title=self._title(sample.processes),
+            machine=self._machine,
+            plan=self._question.plan,
+            plan_source=self._question.plan_source,
+            jobs=self._jobs,
+            sample=sample,
+            interval_s=window.interval_s,
+            placements=placements,
+            ranks=ranks,
+            findings=findings,
+            counts=counts,
+            loads=loads,
+            nodes=_node_rates(window.first.nodes, sample.nodes, window.interval_s),
+            partial=bool(sample.denied) or counts["unknown"] > 0 or any(job.notes for job in self._jobs),
+            notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs)])),
+            ended=sample.ended,
+            since_first_s=(sample.monotonic_ns - self._first_ns) / 1e9,
+            own_cpu_share=self._own_cost(sample.monotonic_ns),
+        )
+        self._last = report
+        return report
+
+    def _slide(self, sample: Sample) -> None:
+        self._window.append(sample)
+        # 50 ms of slack: a tick that came a little late must not shorten the window by a whole interval.
+        limit_ns = int((self._question.window_s + 0.05) * 1e9)
+        while len(self._window) > 2 and sample.monotonic_ns - self._window[0].monotonic_ns > limit_ns:
+            self._window.popleft()
+
+    def _renew_cast(self, sample: Sample, before: Sample | None) -> Cast:
+        old = self._cast
+        stands = (
+            old is not None
+            and before is not None
+            and sample.number % _CAST_AGAIN
+            and before.threads.keys == sample.threads.keys
+            and before.processes == sample.processes
+        )
+        if old is not None and stands:
+            return old
+        self._jobs = select_jobs(sample.processes, self._question.wanted)
+        new = make_cast(self._jobs, sample, self._question.plan, self._machine)
+        self._cast = _keep_equal_parts(old, before, new, sample)
+        return self._cast
+
+    def _findings(
+        self,
+        sample: Sample,
+        placements: tuple[Placement, ...],
+        ranks: tuple[RankView, ...],
+        loads: Mapping[int, float | None],
+    ) -> tuple[Finding, ...]:
+        found = thread_findings(placements, ranks, sample.processes, self._machine)
+        found += contention.starved(self._stuck(sample, placements), placements)
+        found += contention.crowded(ranks, placements, loads, self._machine)
+        found += contention.collapsed(ranks, placements, self._machine)
+        found += plan_findings.cut_targets(placements, sample.processes, self._machine)
+        found += plan_findings.changed_plan(self._question.plan, self._jobs)
+        found += plan_findings.memory_policies(ranks, self._machine)
+        if self._question.plan is not None and contention.has_shared(ranks, placements, loads):
+            strangers = self._strangers.scan(frozenset(sample.processes))
+            found += contention.shared(ranks, placements, loads, strangers)
+        return worst_first(found)
+
+    def _stuck(self, sample: Sample, placements: Sequence[Placement]) -> list[contention.Stuck]:
+        """Threads that were runnable in each sample for a while and got no CPU time."""
+        since: dict[ThreadKey, tuple[int, int | None]] = {}
+        stuck = []
+        for row, state in enumerate(sample.threads.states):
+            if state != "R":
+                continue
+            key, run_ns = sample.threads.keys[row], sample.threads.run_ns[row]
+            began_ns, old_run_ns = self._runnable_since.get(key, (sample.monotonic_ns, run_ns))
+            if run_ns is None or run_ns != old_run_ns:
+                began_ns = sample.monotonic_ns
+            since[key] = (began_ns, run_ns)
+            if sample.monotonic_ns > began_ns:
+                stuck.append(contention.Stuck(placements[row], sample.monotonic_ns - began_ns))
+        self._runnable_since = since
+        return stuck
+
+    def _title(self, processes: Mapping[int, ProcessFacts]) -> str:
+        if not self._jobs:
+            return "no process"
+        job = self._jobs[0]
+        if job.launcher is not None:
+            name = {"mindspore": "msrun", "torch": "torchrun"}.get(job.framework, job.framework)
+            title = f"{name} {job.launcher}"
+        else:
+            pid = job.ranks[0].pid if job.ranks else job.pids()[0]
+            process = processes.get(pid)
+            title = f"{process.comm if process is not None else job.framework} {pid}"
+        more = sum(1 for one in self._jobs if one is not job)
+        return title if not more else f"{title} and {more} more"
+
+    def _own_cost(self, now_ns: int) -> float | None:
+        """CPU that this whole process used since the last report, 1.0 = one CPU."""
+        used_ns = time.process_time_ns()
+        then, self._cost_at = self._cost_at, (now_ns, used_ns)
+        if then is None or now_ns <= then[0]:
+            return None
+        return (used_ns - then[1]) / (now_ns - then[0])
+
+
+def _keep_equal_parts(old: Cast | None, before: Sample | None, new: Cast, sample: Sample) -> Cast:
+    """The new cast with the old objects where nothing changed, so that unchanged rows are known by identity."""
+    if old is None or before is None:
+        return new
+    row_of = before.threads.row_of
+    parts = tuple(
+        old.parts[at] if (at := row_of.get(key)) is not None and old.parts[at] == part else part
+        for key, part in zip(sample.threads.keys, new.parts, strict=True)
+    )
+    return Cast(new.ranks, parts)
+
+
+def _node_rates(
+    then: Mapping[int, NodeCounters], now: Mapping[int, NodeCounters], interval_s: float | None
+) -> Mapping[int, NodeRates]:
+    def rate(before: int | None, after: int | None) -> float | None:
+        pages = difference(before, after)
+        return None if pages is None or not interval_s else pages / interval_s
+
+    found = {}
+    for number, node in now.items():
+        old = then.get(number, node)
+        found[number] = NodeRates(
+            free_kib=node.free_kib,
+            hit=rate(old.hit, node.hit),
+            miss=rate(old.miss, node.miss),
+            foreign=rate(old.foreign, node.foreign),
+            other_node=rate(old.other_node, node.other_node),
+        )
+    return found
+
+
+def _notes(jobs: Sequence[Job]) -> list[str]:
+    return [note for job in jobs for note in job.notes]
+
+
+def _ended(last: Report, sample: Sample) -> Report:
+    """The last state that was seen, kept, with the time at which its end was noticed."""
+    if last.ended:
+        return last
+    note = time.strftime("ended by %H:%M:%S", time.localtime(sample.wall_s))
+    return replace(last, ended=True, notes=(*last.notes, note))

@@ -1,0 +1,157 @@
+"""The `diff` document: everything that was judged, as plain values for JSON; unknown is null, sets are range strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numascope
+from numascope.cpuset import CpuSet
+from numascope.observe.jobs import Job
+from numascope.review.report import VERDICTS_WORST_FIRST, Finding, Placement, RankView, Report
+
+SCHEMA: Final = "numascope.diff/1"
+
+Document = dict[str, object]
+
+
+def diff_document(report: Report) -> Document:
+    """The whole document of one report."""
+    return {
+        **_envelope(report),
+        "plan": None
+        if report.plan is None
+        else {"path": report.plan.path, "dialect": report.plan.dialect, "sha256": report.plan.sha256},
+        "summary": _summary(report),
+        "jobs": [_job(job, report) for job in report.jobs],
+        "ranks": [_rank(rank) for rank in report.ranks],
+        "threads": [_thread(one) for one in report.placements],
+        "findings": [_finding(one) for one in report.findings],
+    }
+
+
+def delta_document(before: Report, after: Report) -> Document:
+    """What changed since the report before: the summary, the rows that differ, and all findings where any differs."""
+    old = {one.key: one for one in before.placements}
+    changed = [
+        _thread(one) for one in after.placements if one is not old.get(one.key) and _differs(old.get(one.key), one)
+    ]
+    present = {one.key for one in after.placements}
+    return {
+        **_envelope(after),
+        "delta": True,
+        "summary": _summary(after),
+        "ranks": [_rank(rank) for rank, was in _pairs(after.ranks, before.ranks) if rank != was],
+        "threads": changed,
+        "gone": [
+            {"pid": key.pid, "tid": key.tid, "starttime": key.starttime_ticks} for key in old if key not in present
+        ],
+        "findings": [_finding(one) for one in after.findings] if after.findings != before.findings else None,
+    }
+
+
+def _envelope(report: Report) -> Document:
+    return {
+        "schema": SCHEMA,
+        "numascope": numascope.__version__,
+        "source": {
+            "machine": report.machine.source,
+            "target": report.title,
+            "wall_s": report.sample.wall_s,
+            "interval_s": report.interval_s,
+        },
+        "partial": report.partial,
+        "notes": list(report.notes),
+        "ended": report.ended,
+    }
+
+
+def _summary(report: Report) -> Mapping[str, int]:
+    return {verdict: report.counts.get(verdict, 0) for verdict in reversed(VERDICTS_WORST_FIRST)}
+
+
+def _pairs(new: tuple[RankView, ...], old: tuple[RankView, ...]) -> list[tuple[RankView, RankView | None]]:
+    return [(rank, old[at] if at < len(old) else None) for at, rank in enumerate(new)]
+
+
+def _differs(before: Placement | None, after: Placement) -> bool:
+    """Whether a row says something new; figures that always move (busy, wait) do not count by themselves."""
+    if before is None:
+        return True
+    return (before.verdict, before.allowed, before.target, before.cpu, before.comm, before.outside.max_ns) != (
+        after.verdict, after.allowed, after.target, after.cpu, after.comm, after.outside.max_ns,
+    )  # fmt: skip
+
+
+def _set(one: CpuSet | None) -> str | None:
+    return None if one is None else str(one)
+
+
+def _job(job: Job, report: Report) -> Document:
+    processes = report.sample.processes
+    head = next((processes[pid] for pid in job.pids() if pid in processes), None)
+    return {
+        "launcher": job.launcher,
+        "scheduler": job.scheduler,
+        "framework": job.framework,
+        "ranks": [rank.pid for rank in job.ranks],
+        "plan": job.plan_path,
+        "plan_source": job.plan_source,
+        "cpuset": None if head is None else _set(head.cpuset),
+    }
+
+
+def _rank(rank: RankView) -> Document:
+    return {
+        "pid": rank.pid,
+        "rank": rank.number,
+        "device": rank.device,
+        "planned_nodes": _set(rank.planned_nodes),
+        "policy": rank.policy,
+        "policy_source": rank.policy_source,
+        "share_off": None,
+        "share_interval": None,
+        "verdict": rank.memory_verdict or None,
+        "evidence": rank.policy_source,
+        "busy": rank.busy,
+        "wait_ms_per_s": rank.wait_ms_per_s,
+        "migrations_per_s": rank.migrations_per_s,
+    }
+
+
+def _thread(one: Placement) -> Document:
+    return {
+        "pid": one.key.pid,
+        "tid": one.key.tid,
+        "starttime": one.key.starttime_ticks,
+        "comm": one.comm,
+        "label": one.label,
+        "role": one.role.name,
+        "confidence": one.role.confidence,
+        "device": None if one.target is None else one.target.why,
+        "planned": None if one.target is None else str(one.target.planned),
+        "target": None if one.target is None else str(one.target.cpus),
+        "allowed": _set(one.allowed),
+        "cpu": one.cpu,
+        "cpu_stale": one.cpu_stale,
+        "node": one.node,
+        "verdict": one.verdict,
+        "severity": one.severity,
+        "outside_ns": [one.outside.min_ns, one.outside.max_ns],
+        "busy": one.busy,
+        "wait_ms_per_s": one.wait_ms_per_s,
+        "migrations_per_s": one.migrations_per_s,
+        "evidence": one.reason or one.role.evidence,
+    }
+
+
+def _finding(one: Finding) -> Document:
+    return {
+        "rule": one.rule,
+        "severity": one.severity,
+        "subject": one.subject,
+        "text": one.text,
+        "evidence": one.evidence,
+        "remedy": one.remedy,
+        "threads": [key.tid for key in one.keys],
+    }
