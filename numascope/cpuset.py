@@ -9,7 +9,7 @@ from typing import Final
 LARGEST_ID: Final = 65_535
 """Far above the largest NR_CPUS of any kernel (8,192 on x86-64); keeps `0-1000000000` from filling memory."""
 
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _MASK = re.compile(r"[0-9a-fA-F]{1,16}(?:,[0-9a-fA-F]{1,16})*")
 
 

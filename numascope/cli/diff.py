@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numascope.cli.session import Session
     from numascope.review.outcome import FailOn, Outcome
 
+
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
 @click.argument("plan", type=click.Path())
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")

@@ -19,7 +19,9 @@ def jobs(*, as_json: bool) -> None:
     found = find_jobs(facts)
     unread = sum(1 for one in facts.values() if one.environ is None and one.cmdline)
     hidden = (
-        [f"{unread} processes of other users keep their environment to themselves: ranks among them are not seen"]
+        [
+            f"of {unread} process{'' if unread == 1 else 'es'} the environment may not be read: ranks among them are not seen"
+        ]
         if unread
         else []
     )

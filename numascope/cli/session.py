@@ -133,9 +133,10 @@ def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:
         raise UsageError(f"{len(jobs)} jobs run here, say which: give its PID, numascope jobs lists them")
     own = [job for job in jobs if job.plan_hash == plan.text_sha256 or _same_file(job, plan)]
     devices = {subject.device for subject in plan.subjects() if subject.device is not None}
-    spoken_of = own or [job for job in jobs if any(rank.device in devices for rank in job.ranks)]
+    planless = [job for job in jobs if job.plan_path is None]
+    spoken_of = own or [job for job in planless if any(rank.device in devices for rank in job.ranks)]
     if not spoken_of:
-        seen = f"{len(jobs)} jobs are seen, none on its devices" if jobs else "no training job is seen here"
+        seen = f"{len(jobs)} jobs are seen, none is its" if jobs else "no training job is seen here"
         raise TargetGoneError(f"{plan.path}: {seen}; map processes by hand: PID=device0")
     return _wanted_of(spoken_of)
 

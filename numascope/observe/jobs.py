@@ -84,7 +84,7 @@ def _environ(facts: Facts, pid: int) -> Mapping[str, str]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _tops(facts: Facts, children: Mapping[int, list[int]], same: Callable[[int], object | None]) -> list[int]:
@@ -102,6 +102,18 @@ def _tops(facts: Facts, children: Mapping[int, list[int]], same: Callable[[int],
             top = alike[0]
         tops.append(top)
     return sorted(tops)
+
+
+def _launcher_of(facts: Facts, pid: int, is_launcher: Callable[[ProcessFacts], bool]) -> int | None:
+    """The nearest process above that launches; shells and wrappers may stand between."""
+    seen = {pid}
+    above = facts.get(facts[pid].ppid)
+    while above is not None and above.pid not in seen:
+        if is_launcher(above):
+            return above.pid
+        seen.add(above.pid)
+        above = facts.get(above.ppid)
+    return None
 
 
 # MindSpore: msrun sets MS_ROLE, RANK_ID and DEVICE_ID in the environment that each worker is started with.
@@ -137,8 +149,7 @@ def _mindspore_jobs(facts: Facts, children: Mapping[int, list[int]]) -> list[Job
     groups: dict[object, list[int]] = {}
     for pid in tops:
         environ = _environ(facts, pid)
-        parent = facts.get(facts[pid].ppid)
-        launcher = parent.pid if parent is not None and _is_msrun(parent) else None
+        launcher = _launcher_of(facts, pid, _is_msrun)
         address = (environ.get("MS_SCHED_HOST"), environ.get("MS_SCHED_PORT"))
         groups.setdefault(launcher if launcher is not None else address, []).append(pid)
     for pid, process in facts.items():
@@ -214,8 +225,7 @@ def _torch_jobs(facts: Facts, children: Mapping[int, list[int]]) -> list[Job]:
     groups: dict[object, list[int]] = {}
     for pid in _tops(facts, children, _torch_identity(facts)):
         environ = _environ(facts, pid)
-        parent = facts.get(facts[pid].ppid)
-        launcher = parent.pid if parent is not None and _is_torchrun(parent) else None
+        launcher = _launcher_of(facts, pid, _is_torchrun)
         run = (environ.get("TORCHELASTIC_RUN_ID"), environ.get("MASTER_ADDR"), environ.get("MASTER_PORT"))
         groups.setdefault(launcher if launcher is not None else run, []).append(pid)
     for pid, process in facts.items():

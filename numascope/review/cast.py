@@ -68,6 +68,8 @@ def cast_ranks(jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], plan:
             process = processes.get(rank.pid)
             comm = process.comm if process is not None else "process"
             name = f"rank {rank.number}" if rank.number is not None else f"{comm} {rank.pid}"
+            if rank.number is not None and len(jobs) > 1:
+                name = f"{job.launcher if job.launcher is not None else job.ranks[0].pid} {name}"
             subject = Subject(rank.device) if plan is not None and rank.device is not None else None
             found.append(CastRank(index, letter, name, job, rank, subject))
     return tuple(found)
@@ -98,7 +100,7 @@ def make_cast(jobs: Sequence[Job], sample: Sample, plan: Plan | None, machine: M
         )
         for row, role in zip(rows, roles_of(view, threads), strict=True):
             roles[row] = role
-            labels[row] = _label(sample, row, role, seat)
+            labels[row] = _label(sample, row, role, seat, comm)
     targets = _targets(sample, rows_of, seats, roles, plan, machine)
     parts = tuple(
         Part(roles[row], labels[row], seats[key.pid].rank, seats[key.pid].subject, targets.get(row))
@@ -142,14 +144,16 @@ def _seats(jobs: Sequence[Job], ranks: Sequence[CastRank], plan: Plan | None) ->
     return seats
 
 
-def _label(sample: Sample, row: int, role: Role, seat: _Seat) -> str:
+def _label(sample: Sample, row: int, role: Role, seat: _Seat, process_comm: str) -> str:
     key, comm = sample.threads.keys[row], sample.threads.comms[row]
     is_main = key.tid == key.pid
     if seat.kind in ("launcher", "scheduler"):
         return seat.title if is_main else comm
     if seat.kind == "helper":
         name = seat.title.replace("helper", _HELPER_WORD.get(role.name, "helper"), 1)
-        return name if is_main else f"{name} {comm}"
+        if is_main:
+            return name
+        return f"{name} thread" if comm == process_comm else f"{name} {comm}"
     return "main" if is_main and seat.kind == "rank" else comm
 
 

@@ -105,65 +105,77 @@ def crowded(
     return found
 
 
-def others_on(placements: Sequence[Placement], loads: Mapping[int, float | None]) -> dict[int, float]:
-    """CPU → busy share that is not the watched threads', where all of theirs can be told by CPU."""
-    ours: dict[int, float] = {}
-    for placement in placements:
-        if placement.cpu is not None and placement.busy:
-            ours[placement.cpu] = ours.get(placement.cpu, 0.0) + placement.busy
-    return {cpu: max(0.0, load - ours.get(cpu, 0.0)) for cpu, load in loads.items() if load is not None}
+def others_on(placements: Sequence[Placement], loads: Mapping[int, float | None], own_busy: float) -> dict[int, float]:
+    """CPU → busy share that is certainly not the watched threads' nor numascope's (`own_busy`).
+
+    What a thread that moved used is taken off every CPU that it may use, since no file splits its time by CPU.
+    """
+    settled: dict[int, float] = {}
+    roaming: dict[CpuSet, float] = {}
+    for one in placements:
+        if not one.busy or one.cpu is None:
+            continue
+        if one.migrations_per_s == 0:
+            settled[one.cpu] = settled.get(one.cpu, 0.0) + one.busy
+        elif one.allowed is not None:
+            roaming[one.allowed] = roaming.get(one.allowed, 0.0) + one.busy
+    found = {}
+    for cpu, load in loads.items():
+        if load is not None:
+            passing = sum(busy for allowed, busy in roaming.items() if cpu in allowed)
+            found[cpu] = max(0.0, load - settled.get(cpu, 0.0) - passing - own_busy)
+    return found
 
 
-def has_shared(ranks: Sequence[RankView], placements: Sequence[Placement], loads: Mapping[int, float | None]) -> bool:
+def has_shared(ranks: Sequence[RankView], others: Mapping[int, float]) -> bool:
     """Whether some planned CPU is used by others at all, so that looking for their names is worth its cost."""
-    others = others_on(placements, loads)
     return any(others.get(cpu, 0.0) >= _SHARED_LOAD for rank in ranks for cpu in rank.planned_cpus)
 
 
 def shared(
     ranks: Sequence[RankView],
     placements: Sequence[Placement],
-    loads: Mapping[int, float | None],
+    others: Mapping[int, float],
     strangers: Sequence[Stranger],
 ) -> list[Finding]:
     """Strangers on the CPUs that a rank was planned to have for itself; exact in sum, named where a scan has a name."""
-    others = others_on(placements, loads)
-    found = []
+    owners: dict[int, list[int]] = {}
     for index, rank in enumerate(ranks):
         for cpu in rank.planned_cpus:
-            share = others.get(cpu, 0.0)
-            if share < _SHARED_LOAD:
-                continue
-            here = [
-                one for one in placements if one.rank == index and one.cpu == cpu and (one.busy or one.wait_ms_per_s)
-            ]
-            worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
-            wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
-            named = [one for one in strangers if one.cpu == cpu]
-            who = max(named, key=lambda one: one.busy, default=None)
-            hurts = wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * _SHARED_LOAD
-            found.append(
-                Finding(
-                    rule="shared",
-                    severity="warning" if hurts else "info",
-                    subject=f"CPU {cpu} of {rank.name}",
-                    text=f"{_percent(share)} of it used by others"
-                    + (
-                        f"; {who.comm} {who.pid} last ran here, {_percent(who.busy)} busy in all"
-                        if who
-                        else ", unattributed"
-                    ),
-                    evidence=f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there"
-                    if worst is not None
-                    else "nobody of the rank waits there",
-                    remedy=f"move it by hand: taskset -acp CPUS {who.pid}"
-                    if who
-                    else "not of this job; numascope does not touch it",
-                    keys=() if worst is None else (worst.key,),
-                    rank=index,
-                )
-            )
-    return found
+            if others.get(cpu, 0.0) >= _SHARED_LOAD:
+                owners.setdefault(cpu, []).append(index)
+    return [
+        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, placements, strangers)
+        for cpu, indexes in sorted(owners.items())
+    ]
+
+
+def _shared_cpu(
+    cpu: int,
+    share: float,
+    owners: Sequence[RankView],
+    indexes: Sequence[int],
+    placements: Sequence[Placement],
+    strangers: Sequence[Stranger],
+) -> Finding:
+    here = [one for one in placements if one.rank in indexes and one.cpu == cpu and one.wait_ms_per_s]
+    worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
+    wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
+    who = max((one for one in strangers if one.cpu == cpu), key=lambda one: one.busy, default=None)
+    name = "unattributed" if who is None else f"{who.comm} {who.pid} last ran here, {_percent(who.busy)} busy in all"
+    return Finding(
+        rule="shared",
+        severity="warning" if wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * _SHARED_LOAD else "info",
+        subject=f"CPU {cpu} of {', '.join(owner.name for owner in owners)}",
+        text=f"others use {_percent(share)} of it: {name}",
+        evidence="nobody of the job waits there"
+        if worst is None
+        else f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there",
+        remedy="not of this job, so numascope does not touch it"
+        + ("" if who is None else f"; by hand: taskset -acp CPUS {who.pid}"),
+        keys=() if worst is None else (worst.key,),
+        rank=indexes[0],
+    )
 
 
 def collapsed(ranks: Sequence[RankView], placements: Sequence[Placement], machine: Machine) -> list[Finding]:

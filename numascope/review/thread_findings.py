@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.facts import REBINDING
 from numascope.observe.sample import ProcessFacts
@@ -20,20 +22,41 @@ def thread_findings(
     processes: Mapping[int, ProcessFacts],
     machine: Machine,
 ) -> list[Finding]:
-    """One finding for each group of threads that are wrong in the same way."""
+    """One finding for each group of threads of a rank that are wrong in the same way."""
     groups: dict[tuple[object, ...], list[Placement]] = {}
     for one in placements:
         if one.verdict in _TOLD and one.severity is not None:
             target = None if one.target is None else one.target.cpus.bits
             allowed = None if one.allowed is None else one.allowed.bits
-            groups.setdefault((one.verdict, one.severity, one.rank, one.role.name, target, allowed), []).append(one)
-    return [_finding(members, ranks, processes, machine) for members in groups.values()]
+            groups.setdefault((one.verdict, one.rank, target, allowed), []).append(one)
+    if not groups:
+        return []
+    uniform = _uniform_processes(placements)
+    return [_finding(members, ranks, processes, machine, uniform) for members in groups.values()]
+
+
+def _uniform_processes(placements: Sequence[Placement]) -> frozenset[int]:
+    """Processes all of whose threads have one and the same target, so that one command can set them all."""
+    targets: dict[int, set[int | None]] = {}
+    for one in placements:
+        targets.setdefault(one.key.pid, set()).add(None if one.target is None else one.target.cpus.bits)
+    return frozenset(pid for pid, found in targets.items() if len(found) == 1 and None not in found)
+
+
+def _weight(one: Placement) -> tuple[object, ...]:
+    """Worst first: severity, then time outside, then how busy it is."""
+    return (_RANKED[one.severity or "info"], -one.outside.min_ns, -one.outside.max_ns, -(one.busy or 0.0), one.key)
 
 
 def _finding(
-    members: Sequence[Placement], ranks: Sequence[RankView], processes: Mapping[int, ProcessFacts], machine: Machine
+    members: list[Placement],
+    ranks: Sequence[RankView],
+    processes: Mapping[int, ProcessFacts],
+    machine: Machine,
+    uniform: frozenset[int],
 ) -> Finding:
-    worst = max(members, key=lambda one: (one.outside.min_ns, one.outside.max_ns, one.busy or 0.0))
+    members = sorted(members, key=_weight)
+    worst = members[0]
     owner = "" if worst.rank is None else f"{ranks[worst.rank].name} "
     more = "" if len(members) == 1 else f" and {len(members) - 1} more"
     return Finding(
@@ -41,23 +64,25 @@ def _finding(
         severity=worst.severity or "info",
         subject=f"{owner}{worst.label} {worst.key.tid}{more}",
         text=_text(worst),
-        evidence=_evidence(worst, processes, machine),
-        remedy=_remedy(worst, members, processes),
+        evidence=_evidence(worst, members, processes, machine),
+        remedy=_remedy(worst, members, processes, uniform),
         keys=tuple(one.key for one in members),
         rank=worst.rank,
     )
 
 
 def outside_text(placement: Placement) -> str:
-    """The CPU time outside as bounds, in seconds: exact, up to, or none seen."""
-    outside = placement.outside
-    if outside.max_ns == 0:
-        return "0.00 s"
-    if outside.min_ns == outside.max_ns:
-        return f"{outside.max_ns / 1e9:.2f} s"
-    if outside.min_ns == 0:
-        return f"≤{outside.max_ns / 1e9:.2f} s"
-    return f"{outside.min_ns / 1e9:.2f}-{outside.max_ns / 1e9:.2f} s"
+    """The CPU time outside as bounds: exact, a range, up to, or none seen; in s from a tenth of a second on, else in ms."""
+    low_ns, high_ns = placement.outside.min_ns, placement.outside.max_ns
+    if high_ns == 0:
+        return "0 ms"
+    unit, scale, decimals = ("s", 1e9, 2) if high_ns >= 100_000_000 else ("ms", 1e6, 0)
+    low, high = f"{low_ns / scale:.{decimals}f}", f"{high_ns / scale:.{decimals}f}"
+    if float(high) == 0:
+        return f"<1 {unit}"
+    if low == high:
+        return f"{high} {unit}"
+    return f"≤{high} {unit}" if float(low) == 0 else f"{low}-{high} {unit}"
 
 
 def _text(one: Placement) -> str:
@@ -75,8 +100,10 @@ def _text(one: Placement) -> str:
     return one.reason
 
 
-def _evidence(one: Placement, processes: Mapping[int, ProcessFacts], machine: Machine) -> str:
-    parts = [f"{one.role.name}, {one.role.confidence}"]
+def _evidence(
+    one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts], machine: Machine
+) -> str:
+    parts = [_roles(members)]
     if one.target is not None:
         parts.append(f"{one.target.why}, {one.target.place}")
     if one.verdict == "escaped" and one.target is not None:
@@ -113,24 +140,42 @@ def _rebinding(one: Placement, processes: Mapping[int, ProcessFacts]) -> str:
     return " ".join(named) + mapped
 
 
-def _remedy(one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts]) -> str:
+def _remedy(
+    one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts], uniform: frozenset[int]
+) -> str:
     if one.target is None:
         return "run as the same user or as root to see more"
     if one.verdict == "blocked":
         return "bring the CPUs online, widen the cpuset, or plan other CPUs"
-    tids = " ".join(str(member.key.tid) for member in members[:4])
-    more = "" if len(members) <= 4 else f" … ({len(members)} threads; --json lists them)"
-    loop = (
-        f"taskset -cp {one.target.cpus} {tids}"
-        if len(members) == 1
-        else f"for t in {tids}; do taskset -cp {one.target.cpus} $t; done"
-    )
     lasting = ""
     process = processes.get(one.key.pid)
     if one.verdict == "narrow" and process is not None and process.environ is not None:
         named = [name for name in REBINDING if name in process.environ]
         lasting = f"; lasting: start without {named[0]}" if named else ""
-    return f"{loop}{more}{lasting}"
+    return f"{_taskset(one.target.cpus, members, uniform)}{lasting}"
+
+
+def _taskset(cpus: CpuSet, members: Sequence[Placement], uniform: frozenset[int]) -> str:
+    """The command that does it: whole processes where all their threads belong there, else thread by thread."""
+    if len(members) == 1:
+        return f"taskset -cp {cpus} {members[0].key.tid}"
+    pids = sorted({one.key.pid for one in members})
+    if uniform.issuperset(pids):
+        if len(pids) == 1:
+            return f"taskset -acp {cpus} {pids[0]}"
+        return f"for p in {' '.join(map(str, pids))}; do taskset -acp {cpus} $p; done"
+    tids = " ".join(str(one.key.tid) for one in members)
+    return f"for t in {tids}; do taskset -cp {cpus} $t; done"
+
+
+def _roles(members: Sequence[Placement]) -> str:
+    """Which roles these threads have and how sure that is: `runtime, named`, or `4 comm, main (named)`."""
+    if len(members) == 1:
+        return f"{members[0].role.name}, {members[0].role.confidence}"
+    counts = Counter(one.role.name for one in members)
+    sure = sorted({one.role.confidence for one in members})
+    names = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.most_common())
+    return f"{names} ({', '.join(sure)})"
 
 
 def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -71,6 +71,7 @@ class Watch:
         self._last: Report | None = None
         self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
         self._cost_at: tuple[int, int] | None = None
+        self._own_busy: float | None = None
         self._first_ns: int | None = None
 
     def step(self) -> Report:
@@ -90,6 +91,7 @@ class Watch:
         placements = self._placer.place(window, cast)
         ranks = view_ranks(cast.ranks, placements, sample.processes, self._question.plan, self._machine)
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
+        self._own_busy = self._own_cost(sample.monotonic_ns)
         findings = self._findings(sample, placements, ranks, loads)
         counts = Counter(one.verdict for one in placements)
         if self._first_ns is None:
@@ -112,7 +114,7 @@ class Watch:
             notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs)])),
             ended=sample.ended,
             since_first_s=(sample.monotonic_ns - self._first_ns) / 1e9,
-            own_cpu_share=self._own_cost(sample.monotonic_ns),
+            own_cpu_share=self._own_busy,
         )
         self._last = report
         return report
@@ -154,9 +156,11 @@ class Watch:
         found += plan_findings.cut_targets(placements, sample.processes, self._machine)
         found += plan_findings.changed_plan(self._question.plan, self._jobs)
         found += plan_findings.memory_policies(ranks, self._machine)
-        if self._question.plan is not None and contention.has_shared(ranks, placements, loads):
-            strangers = self._strangers.scan(frozenset(sample.processes))
-            found += contention.shared(ranks, placements, loads, strangers)
+        if self._question.plan is not None:
+            others = contention.others_on(placements, loads, self._own_busy or 0.0)
+            if contention.has_shared(ranks, others):
+                strangers = self._strangers.scan(frozenset(sample.processes))
+                found += contention.shared(ranks, placements, others, strangers)
         return worst_first(found)
 
     def _stuck(self, sample: Sample, placements: Sequence[Placement]) -> list[contention.Stuck]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from numascope.observe.sample import ThreadKey
 from numascope.review.outcome import Outcome
@@ -18,18 +19,33 @@ _MOST_ROWS = 8
 _VERDICT_RULES = frozenset(VERDICTS)
 
 
+class _Row(NamedTuple):
+    """One thread's cells, as text."""
+
+    verdict: Verdict
+    thread: str
+    tid: str
+    planned: str
+    allowed: str
+    ran_on: str
+    outside: str
+
+
+_HEAD = ("thread", "tid", "planned", "allowed", "ran on", "outside")
+
+
 def diff_lines(report: Report, outcome: Outcome, *, all_rows: bool = False, width: int = 80) -> list[Line]:
-    """The whole text, at most `width` cells a line except for names from outside that are longer."""
-    lines = [_head(report), ()]
+    """The whole text, at most `width` cells a line except for commands to copy, which are never broken."""
     placements = {one.key: one for one in report.placements}
     told = [one for one in report.findings if one.rule in _VERDICT_RULES and one.keys]
-    if told:
-        lines.append(
-            (Span(f"  {'verdict':<11} {'thread':<29} {'planned':<9} {'allowed':<9} {'ran on':<8} outside", "dim"),)
-        )
-    for finding in told:
-        lines.extend(_thread_lines(finding, placements, width, all_rows=all_rows))
     rest = [one for one in report.findings if not (one.rule in _VERDICT_RULES and one.keys)]
+    tables = [_rows(one, placements, report, all_rows=all_rows) for one in told]
+    widths = _widths([row for rows, _ in tables for row in rows], width)
+    lines = [_head(report), ()]
+    if told:
+        lines.append((Span("  " + _cells(("verdict", *_HEAD), widths), "dim"),))
+    for finding, (rows, left_out) in zip(told, tables, strict=True):
+        lines.extend(_thread_lines(finding, rows, left_out, widths, width))
     if told and rest:
         lines.append(())
     for finding in rest:
@@ -49,29 +65,55 @@ def _head(report: Report) -> Line:
     )
 
 
+def _rows(
+    finding: Finding, placements: Mapping[ThreadKey, Placement], report: Report, *, all_rows: bool
+) -> tuple[list[_Row], int]:
+    """The rows of a finding, worst first, and how many more there are."""
+    members = [placements[key] for key in finding.keys if key in placements]
+    shown = members if all_rows else members[:_MOST_ROWS]
+    return [_row(one, report) for one in shown], len(members) - len(shown)
+
+
+def _row(one: Placement, report: Report) -> _Row:
+    owner = "" if one.rank is None else f"{report.ranks[one.rank].name} "
+    planned = "–" if one.target is None else str(one.target.cpus) or "none"
+    allowed = "?" if one.allowed is None else str(one.allowed) or "none"
+    return _Row(
+        one.verdict, f"{owner}{one.label}", str(one.key.tid), planned, allowed, where_text(one), outside_text(one)
+    )
+
+
+def _widths(rows: Sequence[_Row], width: int) -> tuple[int, ...]:
+    """Cells a column: as wide as its widest entry, the sets cut first where the line would not hold them."""
+    table = [_HEAD, *(row[1:] for row in rows)]
+    wanted = [max(len(line[column]) for line in table) for column in range(len(_HEAD))]
+    room = width - 2 - 10 - 2 * len(wanted)
+    for column, least in ((2, 9), (3, 9), (0, 20)):
+        over = sum(wanted) - room
+        wanted[column] -= max(0, min(over, wanted[column] - least))
+    return (10, *wanted)
+
+
+def _cells(texts: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(
+        (text if len(text) <= width else text[: width - 1] + "…").ljust(width)
+        for text, width in zip(texts, widths, strict=True)
+    ).rstrip()
+
+
 def _thread_lines(
-    finding: Finding, placements: Mapping[ThreadKey, Placement], width: int, *, all_rows: bool
+    finding: Finding, rows: Sequence[_Row], left_out: int, widths: Sequence[int], width: int
 ) -> list[Line]:
     glyph = finding_glyph(finding)
-    members = [placements[key] for key in finding.keys if key in placements]
-    members.sort(key=lambda one: (-one.outside.min_ns, -one.outside.max_ns, one.key))
-    shown = members if all_rows else members[:_MOST_ROWS]
-    owner = finding.subject.partition(members[0].label)[0] if members else ""
     lines: list[Line] = []
-    for member in shown:
-        verdict: Verdict = member.verdict
-        name = f"{owner}{member.label} {member.key.tid}"
-        planned = "–" if member.target is None else str(member.target.cpus)
-        cells = f" {name:<29} {planned:<9} {member.allowed!s:<9} {where_text(member):<8} {outside_text(member)}"
-        lines.append((mark(glyph), Span(f" {verdict:<11}", glyph.token, bold=glyph.bold), Span(cells)))
-    if len(shown) < len(members):
-        lines.append(
-            (Span(f"    … and {len(members) - len(shown)} more in the same way: --all-rows lists them", "dim"),)
-        )
+    for row in rows:
+        text = _cells(row, widths)
+        lines.append((mark(glyph), Span(f" {text[:10]}", glyph.token, bold=glyph.bold), Span(text[10:])))
+    if left_out:
+        lines.append((Span(f"    … and {left_out} more in the same way: --all-rows lists them", "dim"),))
     lines.extend(_wrapped(finding.evidence, "    ", width, dim=True))
-    lines.extend(
-        _wrapped(f"put it back:  {finding.remedy}" if members and members[0].target else finding.remedy, "    ", width)
-    )
+    planned = bool(rows) and rows[0].planned not in ("–", "none")
+    lines.append((Span(f"    put it back:  {finding.remedy}" if planned else f"    {finding.remedy}"),))
     return lines
 
 

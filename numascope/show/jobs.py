@@ -19,7 +19,7 @@ def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: 
         lines.append(
             (
                 Span(
-                    f"{'pid':>7}  {'launcher':<9} {'ranks':>5} {'threads':>8}  {'devices':<9} {'plan':<29} since", "dim"
+                    f"{'pid':>7}  {'launcher':<9} {'ranks':>5} {'threads':>8}  {'devices':<9} {'since':<10} plan", "dim"
                 ),
             )
         )
@@ -32,7 +32,7 @@ def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: 
         plan = job.plan_path or job.plan_source or "none"
         since = _since(facts[head].started_s, now_s)
         lines.append(
-            (Span(f"{head:>7}  {launcher:<9} {len(job.ranks):>5} {threads:>8}  {_devices(job):<9} {plan:<29} {since}"),)
+            (Span(f"{head:>7}  {launcher:<9} {len(job.ranks):>5} {threads:>8}  {_devices(job):<9} {since:<10} {plan}"),)
         )
     if not jobs:
         lines.append((Span("no training job is seen here"),))

@@ -1,0 +1,203 @@
+"""The sampler tells the truth about real threads, and costs what has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from processes import eventually, program
+
+from numascope.cpuset import CpuSet
+from numascope.host.root import HostRoot
+from numascope.observe.rates import rates_between
+from numascope.observe.sample import Sample, ThreadKey
+from numascope.observe.sampler import Sampler
+
+pytestmark = pytest.mark.live
+
+OWN_CPUS = sorted(os.sched_getaffinity(0))
+two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs to move between")
+
+
+@contextmanager
+def sampling(*pids: int) -> Iterator[Sampler]:
+    sampler = Sampler(HostRoot(), pids)
+    try:
+        yield sampler
+    finally:
+        sampler.close()
+
+
+def key_of(sample: Sample, comm: str) -> ThreadKey:
+    return sample.threads.keys[sample.threads.comms.index(comm)]
+
+
+def test_every_thread_is_a_row_with_its_name_mask_and_time() -> None:
+    with (
+        program(
+            'named("ActorThread_0", sleep); named("launch_queue", sleep); time.sleep(0.2); ready(); sleep()'
+        ) as child,
+        sampling(child.pid) as sampler,
+    ):
+        sample = sampler.sample()
+
+        assert set(sample.threads.comms) >= {"ActorThread_0", "launch_queue"}
+        assert len(sample.threads.keys) == 3
+        assert set(map(str, sample.threads.allowed)) == {str(CpuSet.of(OWN_CPUS))}
+        assert all(run is not None and run > 0 for run in sample.threads.run_ns)
+        assert sample.processes[child.pid].cmdline[0] == sys.executable
+
+
+@two_cpus
+def test_a_mask_changed_from_outside_is_seen_at_the_next_sample_though_the_thread_sleeps() -> None:
+    with program('named("pinned", sleep); time.sleep(0.2); ready(); sleep()') as child, sampling(child.pid) as sampler:
+        key = key_of(sampler.sample(), "pinned")
+        os.sched_setaffinity(key.tid, {OWN_CPUS[1]})
+        sample = sampler.sample()
+
+        assert str(sample.threads.allowed[sample.threads.row_of[key]]) == str(OWN_CPUS[1])
+
+
+def test_rates_are_those_of_the_thread() -> None:
+    with (
+        program('named("half", spin, 0.5); named("idle", sleep); time.sleep(0.2); ready(); sleep()') as child,
+        sampling(child.pid) as sampler,
+    ):
+        first = sampler.sample()
+        began = time.monotonic()
+        time.sleep(1.0)
+        second = sampler.sample()
+        rates = rates_between(first, second)
+
+        used = rates.busy[second.threads.row_of[key_of(second, "half")]]
+        assert rates.busy[second.threads.row_of[key_of(second, "idle")]] == 0.0
+        assert used is not None
+        assert 0.05 < used < 0.75, (
+            f"half a CPU at most, less where the machine is busy ({time.monotonic() - began:.1f} s)"
+        )
+
+
+def test_a_thread_that_ends_takes_its_row_and_descriptor_along() -> None:
+    code = "threads = [thread(time.sleep, 1.0) for _ in range(50)]\nready()\nsleep()"
+    with program(code) as child, sampling(child.pid) as sampler:
+        assert len(sampler.sample().threads.keys) == 51
+        kept = len(os.listdir("/proc/self/fd"))
+
+        assert eventually(lambda: len(sampler.sample().threads.keys) == 1)
+        assert len(os.listdir("/proc/self/fd")) == kept - 50
+
+
+def test_children_join_by_themselves() -> None:
+    code = "ready()\nsys.stdin.readline()\nif os.fork() == 0: sleep()\nprint('forked', flush=True); sleep()"
+    with program(code) as child, sampling(child.pid) as sampler:
+        assert set(sampler.sample().processes) == {child.pid}
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "forked\n"
+        sample = sampler.sample()
+
+        assert len(sample.processes) == 2
+        assert {process.ppid for pid, process in sample.processes.items() if pid != child.pid} == {child.pid}
+        for pid in sample.processes:
+            os.kill(pid, 9)
+
+
+def test_a_renamed_thread_begins_a_new_epoch() -> None:
+    code = 'name("before"); ready(); sys.stdin.readline(); name("after"); print("renamed", flush=True); sleep()'
+    with program(code) as child, sampling(child.pid) as sampler:
+        old = key_of(sampler.sample(), "before")
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "renamed\n"
+        new = key_of(sampler.sample(), "after")
+
+        assert new == old._replace(epoch=old.epoch + 1)
+
+
+def test_exec_begins_a_new_epoch_with_new_facts() -> None:
+    code = "ready(); sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '1000'])"
+    with program(code) as child, sampling(child.pid) as sampler:
+        old = sampler.sample().threads.keys[0]
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+
+        assert eventually(lambda: sampler.sample().threads.comms == ("sleep",))
+        sample = sampler.sample()
+        assert sample.threads.keys[0].epoch > old.epoch
+        assert sample.processes[child.pid].cmdline == ("sleep", "1000")
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        (rb"b'a b) R (x'", "a b) R (x"),
+        (rb"b'\x1b[31mRED'", "\\x1b[31mRED"),
+        (rb"b'two\nlines'", "two\\x0alines"),
+        (rb"b'\xff\xfe'", "\\xff\\xfe"),
+        (rb"b'   '", "   "),
+    ],
+)
+def test_hostile_names_are_whole_and_harmless(raw: bytes, shown: str) -> None:
+    with (
+        program(f"named({raw.decode()}, sleep); time.sleep(0.2); ready(); sleep()") as child,
+        sampling(child.pid) as sampler,
+    ):
+        assert shown in sampler.sample().threads.comms
+
+
+def test_a_process_that_ends_ends_the_watch() -> None:
+    with program("ready(); sleep()") as child, sampling(child.pid) as sampler:
+        assert not sampler.sample().ended
+        child.kill()
+
+        assert eventually(lambda: sampler.sample().ended), "a zombie counts as ended too"
+        assert sampler.sample().threads.keys == ()
+
+
+def test_threads_that_come_and_go_by_the_hundred_leave_no_trace() -> None:
+    code = "def churn():\n    while True: thread(time.sleep, 0.001); time.sleep(0.001)\nthread(churn); ready(); sleep()"
+    with program(code) as child, sampling(child.pid) as sampler:
+        kept = len(os.listdir("/proc/self/fd"))
+        for _ in range(100):
+            sample = sampler.sample()
+            assert len(set(sample.threads.keys)) == len(sample.threads.keys)
+
+        assert len(os.listdir("/proc/self/fd")) <= kept + 20
+
+
+COUNT_OPENS = """
+import sys, time
+from numascope.host.root import HostRoot
+from numascope.observe.sampler import Sampler
+sampler = Sampler(HostRoot(), [int(sys.argv[1])], [0])
+for _ in range(3): sampler.sample()
+opens = 0
+def hook(event, args):
+    global opens
+    opens += event in ("open", "os.listdir")
+sys.addaudithook(hook)
+for _ in range(10): sampler.sample()
+print(opens, len(sampler.sample().threads.keys))
+"""
+
+
+def test_a_sleeping_thread_costs_one_look_in_ten_samples() -> None:
+    """Ten samples look at each of 400 sleeping threads once, two files each; all else is a handful of files a sample."""
+    with program("for _ in range(400): thread(sleep)\nready(); sleep()") as child:
+        out = subprocess.run(
+            [sys.executable, "-c", COUNT_OPENS, str(child.pid)], capture_output=True, text=True, check=True
+        )
+    opens, threads = map(int, out.stdout.split())
+
+    assert threads == 401
+    assert opens <= 2 * 401 + 10 * 12 + 40

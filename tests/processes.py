@@ -1,0 +1,58 @@
+"""Real processes to look at: small Python programs that say when they are ready and end with the test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+PRELUDE = """
+import ctypes, os, sys, threading, time
+def name(text):
+    ctypes.CDLL(None).prctl(15, text if isinstance(text, bytes) else text.encode(), 0, 0, 0)
+def thread(body, *args):
+    one = threading.Thread(target=body, args=args, daemon=True); one.start(); return one
+def named(text, body, *args):
+    def run():
+        name(text); body(*args)
+    return thread(run)
+def sleep(): time.sleep(1000)
+def spin(share=1.0):
+    while True:
+        began = time.perf_counter()
+        while time.perf_counter() - began < share * 0.02: pass
+        time.sleep(0.02 * (1 - share))
+def ready(): print("ready", flush=True)
+"""
+
+
+@contextlib.contextmanager
+def program(code: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs code after the prelude until it says ready; ends it, whatever happens."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environ},
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def eventually(holds: Callable[[], bool], within_s: float = 10.0) -> bool:
+    """Whether something comes true in time."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
