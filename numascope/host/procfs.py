@@ -94,6 +94,13 @@ class TaskFiles:
         except OSError:
             return []
 
+    def count(self) -> int:
+        """How many threads there are, from the directory's link count (`proc_task_getattr` of fs/proc/base.c); 0 once gone."""
+        try:
+            return max(0, os.fstat(self._directory).st_nlink - 2)
+        except OSError:
+            return 0
+
     def open_schedstat(self, tid: int) -> int:
         """A descriptor to keep; OSError as open(2)."""
         return os.open(f"{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)

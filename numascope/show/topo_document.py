@@ -1,0 +1,101 @@
+"""The `topo` document: the machine as JSON-ready values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from numascope import __version__
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Cpus, Device, Group, Machine
+
+SCHEMA = "numascope.topo/1"
+
+
+def topo_document(machine: Machine) -> dict[str, object]:
+    """The document `numascope.topo/1`: sets as range strings, unknown as null."""
+    return {
+        "schema": SCHEMA,
+        "numascope": __version__,
+        "source": {"root": "/", "live": True} if machine.source == "live" else {"root": machine.source, "live": False},
+        "partial": machine.partial,
+        "notes": list(machine.notes),
+        "machine": _machine(machine),
+    }
+
+
+def _machine(machine: Machine) -> dict[str, object]:
+    return {
+        "arch": machine.arch,
+        "model": machine.model,
+        "cpus": _cpus(machine.cpus),
+        "nodes_allowed": _set(machine.nodes_allowed),
+        "packages": [{"id": package.id, "cpus": str(package.cpus)} for package in machine.packages],
+        "dies": _groups(machine.dies),
+        "clusters": _groups(machine.clusters),
+        "books": _groups(machine.books),
+        "drawers": _groups(machine.drawers),
+        "nodes": [
+            {
+                "id": node.id,
+                "cpus": str(node.cpus),
+                "memory_kib": node.memory_kib,
+                "free_kib": node.free_kib,
+                "packages": list(node.packages),
+                "kind": node.kind,
+                "distances": {str(other): distance for other, distance in node.distances.items()},
+            }
+            for node in machine.nodes
+        ],
+        "caches": [
+            {
+                "level": cache.level,
+                "type": cache.type,
+                "size_kib": cache.size_kib,
+                "cpus": str(cache.cpus),
+                "memory_side": cache.memory_side,
+            }
+            for cache in machine.caches
+        ],
+        "cores": [
+            {"package": core.package, "die": core.die, "node": core.node, "cpus": str(core.cpus), "kind": core.kind}
+            for core in machine.cores
+        ],
+        "kinds": [
+            {"cpus": str(kind.cpus), "kind": kind.kind, "capacity": kind.capacity, "max_khz": kind.max_khz}
+            for kind in machine.kinds
+        ],
+        "devices": [_device(device) for device in machine.devices],
+        "links": [],
+    }
+
+
+def _cpus(cpus: Cpus) -> dict[str, object]:
+    return {
+        "possible": str(cpus.possible),
+        "present": str(cpus.present),
+        "online": str(cpus.online),
+        "offline": str(cpus.offline),
+        "allowed": _set(cpus.allowed),
+        "isolated": str(cpus.isolated),
+    }
+
+
+def _groups(groups: Iterable[Group]) -> list[dict[str, object]]:
+    return [{"package": group.package, "id": group.id, "cpus": str(group.cpus)} for group in groups]
+
+
+def _device(device: Device) -> dict[str, object]:
+    return {
+        "address": device.address,
+        "class": f"{device.class_code:06x}",
+        "kind": device.kind,
+        "vendor": device.vendor,
+        "name": device.name,
+        "node": device.node,
+        "node_source": device.node_source,
+        "local_cpus": _set(device.local_cpus),
+    }
+
+
+def _set(cpus: CpuSet | None) -> str | None:
+    return None if cpus is None else str(cpus)

@@ -1,0 +1,55 @@
+"""Copies of other machines' /sys and /proc, unpacked for a test."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_STORE = Path(__file__).resolve().parent.parent.parent / "shared" / "captures"
+_READ = re.compile(
+    r"""(?:^|/)(?:
+        proc/(?!irq/|bus/).*
+        | dev/cpuset/.* | .*cgroup/.*(?:cpus|mems|controllers)[.a-z]*
+        | system/cpu/[^/]+
+        | system/cpu/cpu\d+/(?:online|topology|topology/[^/]+|cpu_capacity|cpufreq)
+        | system/cpu/cpu\d+/cache/index\d+/(?:level|type|size|shared_cpu_\w+)
+        | cpufreq(?:/policy\d+)?/cpuinfo_max_freq
+        | system/node/[^/]+
+        | system/node/node\d+/(?:cpulist|cpumap|cpu\d+|meminfo|distance|memory_side_cache/.*)
+        | devices/cpu_(?:core|atom)/cpus
+        | bus/pci/devices/[^/]+
+        | (?:bus/pci/devices|devices/pci[^/]+)/.*/?(?:class|vendor|device|numa_node|local_cpu\w+)
+    )$""",
+    re.VERBOSE,
+)
+"""Of the thousands of files of a capture, those that numascope reads."""
+
+
+@cache
+def expected() -> dict[str, Any]:
+    """Capture → what hwloc and lscpu read from it; empty where the store is absent."""
+    path = _STORE / "expected.json"
+    if not path.is_file():
+        return {}
+    entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {name: entry for name, entry in entries.items() if not name.startswith("_")}
+
+
+def unpack(archive: Path, into: Path) -> Path:
+    """Unpacks what a machine is read from; nothing leaves `into`."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(into, filter=_inside)  # noqa: S202  (the filter is the library's own "data")
+    return into
+
+
+def _inside(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    if not _READ.search(member.name):
+        return None
+    try:
+        return tarfile.data_filter(member, path)
+    except tarfile.FilterError:
+        return None

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import expected
+
+from numascope.cpuset import CpuSet
+from numascope.errors import InputError
+from numascope.host.root import MOST_BYTES, HostRoot
+from numascope.machine.build import build_machine
+from numascope.machine.objects import Machine
+
+NAMES = sorted(expected()) or ["the store is absent"]
+
+NOT_COMPARED = {
+    ("hwloc-64amd64-bulldozer", "cores"): "the kernel calls the two halves of a module siblings, hwloc two cores",
+    (
+        "hwloc-8em64t-buggynuma",
+        "numa_cpulists",
+    ): "8 nodes that each list all CPUs: hwloc merges them, numascope keeps them",
+    ("hwloc-8em64t-buggynuma", "numa_memory_kib"): "the same",
+    ("lscpu-sparc64", "caches"): "old sparc64 describes caches in flat files, which numascope does not read",
+}
+
+_BUILT: dict[str, Machine] = {}
+
+
+@pytest.fixture
+def built(request: pytest.FixtureRequest, stored_root: Callable[[str], Path]) -> tuple[str, Machine]:
+    """A capture's name and the machine that numascope reads from it."""
+    name: str = request.param
+    if name not in _BUILT:
+        root = HostRoot(str(stored_root(name)))
+        _BUILT[name] = build_machine(root)
+        root.close()
+    return name, _BUILT[name]
+
+
+def every_capture(*fields: str) -> pytest.MarkDecorator:
+    """All captures but those where this field is told differently, for the reason above."""
+    names = [name for name in NAMES if not any((name, field) in NOT_COMPARED for field in fields)]
+    return pytest.mark.parametrize("built", names, indirect=True)
+
+
+def facts_of(name: str) -> dict[str, Any]:
+    facts: dict[str, Any] = expected()[name]["facts"]
+    return facts
+
+
+def lists(objects: Iterable[Any]) -> list[str]:
+    return sorted(str(one.cpus) for one in objects)
+
+
+@every_capture()
+def test_online_and_offline_cpus_are_what_lscpu_and_hwloc_read(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    facts = facts_of(name)
+    assert (str(machine.cpus.online), str(machine.cpus.offline)) == (facts["online"], facts["offline"])
+
+
+@every_capture()
+def test_packages_are_the_same_sets(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    assert lists(machine.packages) == sorted(facts_of(name)["sockets"])
+    assert len({package.id for package in machine.packages}) == len(machine.packages)
+
+
+@every_capture("cores")
+def test_cores_are_the_same_sets(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    assert lists(machine.cores) == sorted(facts_of(name)["cores"])
+
+
+@every_capture()
+def test_dies_clusters_books_and_drawers_are_the_same_sets(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    facts = facts_of(name)
+    for field, groups in (
+        ("dies", machine.dies),
+        ("clusters", machine.clusters),
+        ("books", machine.books),
+        ("drawers", machine.drawers),
+    ):
+        if field in facts:
+            assert lists(groups) == sorted(facts[field]), field
+    if "dies" not in facts:
+        assert len(machine.dies) <= len(machine.packages)
+
+
+@every_capture("caches")
+def test_caches_of_each_level_are_the_same_sets(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    facts = facts_of(name)
+    for field, level, types in (
+        ("l1d_groups", 1, {"Data", "Unified"}),
+        ("l1i_groups", 1, {"Instruction"}),
+        ("l2_groups", 2, {"Data", "Unified"}),
+        ("l3_groups", 3, {"Unified"}),
+    ):
+        found = [one for one in machine.caches if one.level == level and one.type in types and not one.memory_side]
+        assert lists(found) == sorted(facts.get(field, [])), field
+
+
+@every_capture("numa_cpulists")
+def test_nodes_have_the_same_online_cpus(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    facts = facts_of(name)
+    assert {str(node.id): str(node.cpus) for node in machine.nodes} == facts["numa_cpulists"]
+    assert [node.id for node in machine.nodes if not node.cpus] == facts.get("memory_only_nodes", [])
+
+
+@every_capture("numa_memory_kib")
+def test_nodes_have_the_same_memory(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    memory = facts_of(name).get("numa_memory_kib")
+    if memory is None:
+        assert all(node.memory_kib is None for node in machine.nodes)
+    else:
+        assert {str(node.id): node.memory_kib for node in machine.nodes} == memory
+
+
+@every_capture()
+def test_distances_are_the_same_matrix(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    distances = facts_of(name).get("distances")
+    if distances is not None:
+        nodes = distances["nodes"]
+        assert [[machine.distance(start, end) for end in nodes] for start in nodes] == distances["matrix"]
+
+
+@every_capture()
+def test_what_a_cpuset_allows_is_read_in_every_hierarchy(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    facts = facts_of(name)
+    if "allowed_cpus" in facts:
+        assert str(machine.cpus.allowed) == facts["allowed_cpus"]
+    elif machine.cpus.allowed is not None:
+        assert machine.cpus.allowed == machine.cpus.online
+    if "allowed_nodes" in facts:
+        assert str(machine.nodes_allowed) == facts["allowed_nodes"]
+
+
+@every_capture()
+def test_kinds_of_cores_are_the_same_sets(built: tuple[str, Machine]) -> None:
+    name, machine = built
+    kinds = facts_of(name).get("cpu_kinds", [])
+    assert lists(machine.kinds) == sorted(kind["cpulist"] for kind in kinds)
+
+
+@every_capture()
+def test_every_set_holds_online_cpus_only(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    groups = (machine.packages, machine.dies, machine.clusters, machine.nodes, machine.caches, machine.cores)
+    assert all(one.cpus <= machine.cpus.online for objects in groups for one in objects)
+    assert machine.cpus.online <= machine.cpus.present <= machine.cpus.possible
+
+
+@every_capture()
+def test_no_cpu_is_in_two_packages_or_two_cores(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    for objects in (machine.packages, machine.cores):
+        assert sum(len(one.cpus) for one in objects) == len(CpuSet.of(cpu for one in objects for cpu in one.cpus))
+
+
+@pytest.mark.parametrize("built", ["hwloc-8em64t-buggynuma"], indirect=True)
+def test_cpus_that_all_nodes_list_are_of_no_node(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    assert not machine.node_of
+    assert any("contradictory" in note for note in machine.notes)
+    assert all(core.node is None for core in machine.cores)
+
+
+@pytest.mark.parametrize("built", ["lscpu-sparc64", "misc-ia64-56cpu", "lscpu-arm-A510-A710-A715-X3"], indirect=True)
+def test_a_machine_without_node_directories_has_one_implicit_node(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    assert [(node.id, node.cpus) for node in machine.nodes] == [(0, machine.cpus.online)]
+    assert any("no NUMA nodes" in note for note in machine.notes)
+
+
+@pytest.mark.parametrize("built", ["iree-ryzen7950x"], indirect=True)
+def test_a_cluster_numbered_65535_is_no_cluster(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    assert machine.clusters == ()
+
+
+@pytest.mark.parametrize("built", ["hwloc-memorysidecaches"], indirect=True)
+def test_memory_side_caches_belong_to_their_node(built: tuple[str, Machine]) -> None:
+    _, machine = built
+    found = [cache for cache in machine.caches if cache.memory_side]
+    assert [(cache.size_kib, cache.cpus) for cache in found] == [(96 << 20, node.cpus) for node in machine.nodes]
+
+
+@pytest.mark.parametrize(
+    ("built", "arch"),
+    [
+        ("hwloc-96em64t-4n", "x86_64"),
+        ("lscpu-arm-A510-A710-A715-X3", "aarch64"),
+        ("lscpu-ppc64-POWER7-64cpu", None),
+        ("nri-sysfs:sysfs/server", None),
+    ],
+    indirect=["built"],
+)
+def test_the_architecture_of_a_capture_is_never_guessed(built: tuple[str, Machine], arch: str | None) -> None:
+    _, machine = built
+    assert machine.arch == arch
+
+
+def test_a_directory_without_cpus_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no cpuN directory"):
+        build_machine(HostRoot(str(tmp_path)))
+
+
+class CountingRoot(HostRoot):
+    """Remembers each path that is read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.paths: list[str] = []
+
+    def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
+        """Counts, then reads."""
+        self.paths.append(path.lstrip("/"))
+        return super().read(path, limit)
+
+
+def test_no_file_is_read_twice_and_a_cpu_costs_a_bounded_number_of_files(
+    stored_root: Callable[[str], Path],
+) -> None:
+    root = CountingRoot(str(stored_root("lscpu-ia64-512cpus")))
+    machine = build_machine(root)
+    assert len(machine.cpus.online) == 512
+    assert len(root.paths) == len(set(root.paths))
+    assert len(root.paths) < 8 * 512
