@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 from numascope.host import counters
 from numascope.host.affinity import AffinityReader
 from numascope.host.parse_proc import parse_schedstat
 from numascope.host.root import AbsentError, DeniedError, HostRoot
+from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.facts import read_facts
-from numascope.observe.sample import CpuTicks, NodeCounters, ProcessFacts, Sample, ThreadKey, Threads
+from numascope.observe.sample import CpuTicks, NodeCounters, ProcessFacts, Sample, Threads
 from numascope.observe.tree import ProcessTree
-from numascope.observe.watched import DescriptorBudget, WatchedProcess, WatchedThread
+from numascope.observe.watched import Columns, WatchedProcess
 
 _FACTS_AGAIN: Final = 10
 """Arguments, cpuset and memory policy of a process are read again every so many seconds."""
+
+_NOBODY: Final = Threads((), (), (), (), (), (), (), (), (), (), {})
 
 
 class Sampler:
@@ -33,6 +37,7 @@ class Sampler:
         self._facts_read_s: dict[int, float] = {}
         self._denied: dict[int, str] = {}
         self._ticks_only = not schedstat_moves(root)
+        self._threads = _NOBODY
         self._number = 0
 
     def close(self) -> None:
@@ -51,7 +56,7 @@ class Sampler:
         began_ns = time.thread_time_ns()
         self._number += 1
         vanished = self._refresh_processes()
-        threads = _columns([thread for pid in sorted(self._processes) for thread in self._in_order(pid)])
+        self._threads = _threads([self._processes[pid].columns for pid in sorted(self._processes)], self._threads)
         notes = (
             ("this kernel keeps no schedstat: CPU time in steps of 10 ms, waits unknown",) if self._ticks_only else ()
         )
@@ -59,7 +64,7 @@ class Sampler:
             number=self._number,
             monotonic_ns=time.monotonic_ns(),
             wall_s=time.time(),
-            threads=threads,
+            threads=self._threads,
             processes={pid: self._facts[pid] for pid in sorted(self._processes) if pid in self._facts},
             cpu_ticks={cpu: CpuTicks(*ticks) for cpu, ticks in counters.cpu_ticks(self._root).items()},
             nodes={node: self._node(node) for node in self._nodes},
@@ -70,14 +75,9 @@ class Sampler:
             notes=notes,
         )
 
-    def _in_order(self, pid: int) -> list[WatchedThread]:
-        threads = self._processes[pid].threads
-        return [threads[tid] for tid in sorted(threads)]
-
     def _refresh_processes(self) -> int:
         vanished = 0
-        members = self._tree.members()
-        for pid in members:
+        for pid in self._tree.members():
             process = self._processes.get(pid)
             if process is None:
                 process = self._open(pid)
@@ -146,18 +146,20 @@ def schedstat_moves(root: HostRoot) -> bool:
     return False
 
 
-def _columns(threads: list[WatchedThread]) -> Threads:
-    keys: tuple[ThreadKey, ...] = tuple(thread.key for thread in threads)
+def _threads(processes: list[Columns], before: Threads) -> Threads:
+    """The columns of all processes, one after the other; while the threads are the same, so are the objects that name them."""
+    keys = tuple(chain.from_iterable(one.keys for one in processes))
+    same = keys == before.keys
     return Threads(
-        keys=keys,
-        comms=tuple(thread.comm for thread in threads),
-        states=tuple(thread.state for thread in threads),
-        cpus=tuple(thread.cpu for thread in threads),
-        allowed=tuple(thread.allowed for thread in threads),
-        run_ns=tuple(thread.run_ns for thread in threads),
-        wait_ns=tuple(thread.wait_ns for thread in threads),
-        slices=tuple(thread.slices for thread in threads),
-        migrations=tuple(thread.migrations for thread in threads),
-        seen=tuple(thread.seen for thread in threads),
-        row_of={key: row for row, key in enumerate(keys)},
+        keys=before.keys if same else keys,
+        comms=tuple(chain.from_iterable(one.comms for one in processes)),
+        states=tuple(chain.from_iterable(one.states for one in processes)),
+        cpus=tuple(chain.from_iterable(one.cpus for one in processes)),
+        allowed=tuple(chain.from_iterable(one.allowed for one in processes)),
+        run_ns=tuple(chain.from_iterable(one.run_ns for one in processes)),
+        wait_ns=tuple(chain.from_iterable(one.wait_ns for one in processes)),
+        slices=tuple(chain.from_iterable(one.slices for one in processes)),
+        migrations=tuple(chain.from_iterable(one.migrations for one in processes)),
+        seen=tuple(chain.from_iterable(one.seen for one in processes)),
+        row_of=before.row_of if same else {key: at for at, key in enumerate(keys)},
     )

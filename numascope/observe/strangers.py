@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from numascope.host import procfs
 from numascope.host.root import HostRoot
 
-_BUDGET_S: Final = 0.005
+_BUDGET_S: Final = 0.002
 _LEAST_S: Final = 0.4
 """CPU time of a process comes in ticks of 10 ms: a shorter look would be mostly rounding."""
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import resource
+from itertools import compress
+from operator import ne
 from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.host.affinity import AffinityReader
-from numascope.host.parse_proc import StatRecord, parse_schedstat
+from numascope.host.parse_proc import StatRecord, parse_schedstat, parse_stat
 from numascope.host.procfs import TaskFiles, process_clock_ns
 from numascope.host.root import AbsentError, DeniedError, HostRoot
+from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.sample import ThreadKey
 
 ROTATION: Final = 10
@@ -19,71 +22,46 @@ ROTATION: Final = 10
 _TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-class WatchedThread:
-    """A thread's last values; `None` is unknown."""
+class Columns:
+    """Parallel lists, one entry a thread by rising tid: the columns of a sample, and what stands behind them."""
 
     __slots__ = (
-        "allowed", "comm", "cpu", "key", "migrations", "raw", "run_ns", "schedstat", "seen", "slices", "state", "wait_ns",
+        "allowed", "comms", "cpus", "keys", "last_ran", "migrations", "raw_stats", "raw_times", "run_ns", "schedstats", "seen",
+        "slices", "states", "tids", "wait_ns",
     )  # fmt: skip
 
-    def __init__(self, key: ThreadKey, stat: StatRecord) -> None:
-        self.key = key
-        self.schedstat: int | None = None
-        self.raw = b""
-        self.run_ns: int | None = None
-        self.wait_ns: int | None = None
-        self.slices: int | None = None
-        self.migrations: int | None = None
-        self.allowed: CpuSet | None = None
-        self.seen = 0
-        self.comm = stat.comm
-        self.state = stat.state
-        self.cpu: int | None = stat.cpu
-
-
-class DescriptorBudget:
-    """How many descriptors may be kept: the soft limit is raised as needed, up to the hard one, and restored at the end."""
-
-    _RESERVE: Final = 128
-
     def __init__(self) -> None:
-        self._soft, self._hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._limit = self._soft
-        self._kept = 0
+        self.tids: list[int] = []
+        self.keys: list[ThreadKey] = []
+        self.comms: list[str] = []
+        self.states: list[str] = []
+        self.cpus: list[int | None] = []
+        self.allowed: list[CpuSet | None] = []
+        self.run_ns: list[int | None] = []
+        self.wait_ns: list[int | None] = []
+        self.slices: list[int | None] = []
+        self.migrations: list[int | None] = []
+        self.seen: list[int] = []
+        self.last_ran: list[int] = []
+        self.schedstats: list[int | None] = []
+        self.raw_times: list[bytes] = []
+        self.raw_stats: list[bytes] = []
 
-    def take(self) -> bool:
-        """Whether one more descriptor may be kept."""
-        if self._kept + self._RESERVE >= self._limit and not self._raise():
-            return False
-        self._kept += 1
-        return True
-
-    def give_back(self) -> None:
-        """One kept descriptor was closed."""
-        self._kept -= 1
-
-    def _raise(self) -> bool:
-        ceiling = self._hard if self._hard != resource.RLIM_INFINITY else 1 << 20
-        wanted = min(max(2 * self._limit, 1024), ceiling)
-        if wanted <= self._limit:
-            return False
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, self._hard))
-        self._limit = wanted
-        return True
-
-    def restore(self) -> None:
-        """Puts the soft limit back to what it was."""
-        resource.setrlimit(resource.RLIMIT_NOFILE, (self._soft, self._hard))
+    def keep(self, order: list[int]) -> None:
+        """Leaves the entries at these places, in this order."""
+        for name in self.__slots__:
+            column = getattr(self, name)
+            column[:] = [column[at] for at in order]
 
 
 class WatchedProcess:
-    """The threads of one process; `refresh` brings them to now and costs little for those that slept."""
+    """The threads of one process; those that slept since the last sample cost no Python of their own."""
 
     def __init__(
         self, root: HostRoot, pid: int, affinity: AffinityReader, budget: DescriptorBudget, *, ticks_only: bool
     ) -> None:
         self.pid = pid
-        self.threads: dict[int, WatchedThread] = {}
+        self.columns = Columns()
         self.vanished = 0
         self.execed = False
         self.denied: str | None = None
@@ -92,121 +70,196 @@ class WatchedProcess:
         self._budget = budget
         self._ticks_only = ticks_only
         self._clock_ns: int | None = None
+        self._total_run_ns = 0
+        self._most_dead_ns: int | None = None
+        """At most this much of the process's CPU time is that of threads that ended; None: to be found by reading all."""
 
     def close(self) -> None:
         """Gives all descriptors back."""
-        for thread in self.threads.values():
-            self._close_schedstat(thread)
-        self.threads.clear()
+        self._part(list(range(len(self.columns.tids))))
         self._files.close()
 
     def refresh(self, number: int) -> bool:
-        """Reads what may have changed since the last sample; False once the process has no thread left."""
+        """Reads what may have changed since the last sample; False once no thread is left."""
         self.vanished, self.execed = 0, False
-        tids = self._files.tids()
-        if not tids:
+        columns = self.columns
+        columns.allowed = self._affinity.read_all(columns.tids)
+        # As many as before and each still answers: they are the same threads, and need not be listed.
+        if self._files.count() != len(columns.tids) or None in columns.allowed:
+            if not self._meet_and_part(number):
+                return False
+            columns.allowed = self._affinity.read_all(columns.tids)
+        rotating = {at for at, tid in enumerate(columns.tids) if (tid + number) % ROTATION == 0}
+        ran = self._find_who_ran(number, rotating)
+        ran.update(at for at, state in enumerate(columns.states) if state == "R")
+        due = ran | rotating
+        if self._ticks_only:
+            due.update(range(len(columns.tids)))
+        gone = [at for at in due if not self._read_stat(at, number, ran=at in ran)]
+        self.vanished += len(gone)
+        self._part(gone)
+        return any(state not in "ZX" for state in columns.states)
+
+    # Who is here
+
+    def _meet_and_part(self, number: int) -> bool:
+        alive = set(self._files.tids())
+        if not alive:
             return False
-        clock_ns = process_clock_ns(self.pid)
-        moved = clock_ns is None or clock_ns != self._clock_ns
-        self._clock_ns = clock_ns
-        alive = set(tids)
-        for tid in [tid for tid in self.threads if tid not in alive]:
-            self._forget(tid)
-        for tid in tids:
-            thread = self.threads.get(tid)
+        columns = self.columns
+        self._part([at for at, tid in enumerate(columns.tids) if tid not in alive])
+        new = sorted(alive.difference(columns.tids))
+        for tid in new:
             try:
-                if thread is None:
-                    self._meet(tid, number)
-                else:
-                    self._refresh_thread(tid, thread, number, moved=moved)
-            except AbsentError:
-                self._forget(tid)
-                self.vanished += 1
-        return any(thread.state not in "ZX" for thread in self.threads.values())
-
-    def _meet(self, tid: int, number: int, epoch: int = 0) -> None:
-        stat = self._files.stat(tid)
-        if stat is None:
-            raise AbsentError
-        thread = WatchedThread(ThreadKey(self.pid, tid, stat.starttime_ticks, epoch), stat)
-        self.threads[tid] = thread
-        if not self._ticks_only and self._budget.take():
-            try:
-                thread.schedstat = self._files.open_schedstat(tid)
-            except OSError:
-                self._budget.give_back()
-        self._read_affinity(tid, thread)
-        self._read_times(tid, thread)
-        self._apply_stat(tid, thread, stat, number)
-
-    def _refresh_thread(self, tid: int, thread: WatchedThread, number: int, *, moved: bool) -> None:
-        self._read_affinity(tid, thread)
-        ran = moved and self._read_times(tid, thread)
-        if ran or thread.state == "R" or (tid + number) % ROTATION == 0 or self._ticks_only:
-            stat = self._files.stat(tid)
-            if stat is None or stat.starttime_ticks != thread.key.starttime_ticks:
-                self._forget(tid)
                 self._meet(tid, number)
-            elif stat.comm != thread.comm:
-                self._begin_epoch(tid, thread, stat, number)
-            else:
-                self._apply_stat(tid, thread, stat, number)
+            except AbsentError:
+                self.vanished += 1
+        if new:
+            columns.keep(sorted(range(len(columns.tids)), key=columns.tids.__getitem__))
+        return bool(columns.tids)
 
-    def _begin_epoch(self, tid: int, thread: WatchedThread, stat: StatRecord, number: int) -> None:
-        """A renamed or newly exec'ed thread keeps its key's numbers but starts anew in everything else."""
-        self.execed = self.execed or tid == self.pid
-        thread.key = thread.key._replace(epoch=thread.key.epoch + 1)
-        thread.comm = stat.comm
-        self._apply_stat(tid, thread, stat, number)
-
-    def _apply_stat(self, tid: int, thread: WatchedThread, stat: StatRecord, number: int) -> None:
-        thread.state = stat.state
-        thread.cpu = stat.cpu
-        thread.seen = number
-        thread.migrations = self._files.migrations(tid)
-        if self._ticks_only:
-            thread.run_ns = (stat.utime_ticks + stat.stime_ticks) * _TICK_NS
-
-    def _read_affinity(self, tid: int, thread: WatchedThread) -> None:
+    def _meet(self, tid: int, number: int) -> None:
+        raw = self._files.read(tid, "stat")
+        stat = parse_stat(raw)
+        if stat is None:
+            raise AbsentError(errno.EPROTO, "stat is not in the kernel's format", f"{self.pid}/task/{tid}/stat")
         try:
-            thread.allowed = self._affinity.read(tid)
+            self._affinity.read(tid)
         except DeniedError as error:
-            thread.allowed = None
             self.denied = f"affinity of threads of {self.pid}: {error.strerror}"
+        columns = self.columns
+        columns.tids.append(tid)
+        columns.keys.append(ThreadKey(self.pid, tid, stat.starttime_ticks, 0))
+        columns.comms.append(stat.comm)
+        columns.states.append(stat.state)
+        columns.cpus.append(stat.cpu)
+        columns.allowed.append(None)  # read with all the others
+        columns.run_ns.append(_ticks_ns(stat) if self._ticks_only else None)
+        columns.wait_ns.append(None)
+        columns.slices.append(None)
+        columns.migrations.append(self._files.migrations(tid))
+        columns.seen.append(number)
+        columns.last_ran.append(number)
+        columns.schedstats.append(self._open_schedstat(tid))
+        columns.raw_times.append(b"")
+        columns.raw_stats.append(raw)
+        if not self._ticks_only:
+            self._take_times(len(columns.tids) - 1, self._times(tid, columns.schedstats[-1]), number)
 
-    def _read_times(self, tid: int, thread: WatchedThread) -> bool:
-        """Whether the thread got the CPU since it was last read."""
-        if self._ticks_only:
-            return True
+    def _part(self, gone: list[int]) -> None:
+        """Forgets the threads at these places."""
+        if gone:
+            left_out = set(gone)
+            self._most_dead_ns = None
+            for at in gone:
+                self._close_schedstat(self.columns.schedstats[at])
+                self._total_run_ns -= self.columns.run_ns[at] or 0
+            self.columns.keep([at for at in range(len(self.columns.tids)) if at not in left_out])
+
+    def _open_schedstat(self, tid: int) -> int | None:
+        if self._ticks_only or not self._budget.take():
+            return None
         try:
-            if thread.schedstat is not None:
-                raw = os.pread(thread.schedstat, 128, 0)
-            else:
-                raw = self._files.read(tid, "schedstat")
-        except DeniedError:
-            return True
-        except OSError as error:
-            raise AbsentError(error.errno, error.strerror) from error
-        if raw == thread.raw:
-            return False
-        thread.raw = raw
+            return self._files.open_schedstat(tid)
+        except OSError:
+            self._budget.give_back()
+            return None
+
+    def _close_schedstat(self, descriptor: int | None) -> None:
+        if descriptor is not None:
+            os.close(descriptor)
+            self._budget.give_back()
+
+    # What they do
+
+    def _find_who_ran(self, number: int, rotating: set[int]) -> set[int]:
+        """The places of the threads that got the CPU since the last sample, by reading as few as prove that.
+
+        The process's CPU clock is the sum of its threads' times, ended ones included: once those that ran lately account
+        for all of it, the others slept.
+        """
+        columns = self.columns
+        clock_ns = process_clock_ns(self.pid)
+        if self._ticks_only or (clock_ns is not None and clock_ns == self._clock_ns):
+            return set()
+        self._clock_ns = clock_ns
+        lately = {at for at, ran in enumerate(columns.last_ran) if number - ran <= ROTATION} | rotating
+        first = sorted(lately)
+        changed = self._read_times(first, number)
+        if clock_ns is None or self._most_dead_ns is None or clock_ns - self._most_dead_ns > self._total_run_ns:
+            changed += self._read_times([at for at in range(len(columns.tids)) if at not in lately], number)
+            after_ns = process_clock_ns(self.pid)
+            self._most_dead_ns = None if after_ns is None else after_ns - self._total_run_ns
+        return set(changed)
+
+    def _read_times(self, places: list[int], number: int) -> list[int]:
+        """Which of these threads ran since they were last read; their times are brought to now."""
+        columns = self.columns
+        kept = [columns.schedstats[at] for at in places]
+        try:
+            raws = [os.pread(descriptor, 128, 0) for descriptor in kept]  # type: ignore[arg-type]  # None: just below
+        except (OSError, TypeError):
+            raws = [self._times(columns.tids[at], columns.schedstats[at]) for at in places]
+        changed = list(
+            compress(zip(places, raws, strict=True), map(ne, raws, [columns.raw_times[at] for at in places]))
+        )
+        for at, raw in changed:
+            self._take_times(at, raw, number)
+        return [at for at, _ in changed]
+
+    def _times(self, tid: int, kept: int | None) -> bytes:
+        """The bytes of schedstat, empty where they cannot be read; whether the thread is gone is told by its `stat`."""
+        try:
+            return os.pread(kept, 128, 0) if kept is not None else self._files.read(tid, "schedstat")
+        except OSError:
+            return b""
+
+    def _take_times(self, at: int, raw: bytes, number: int) -> None:
+        columns = self.columns
+        columns.raw_times[at] = raw
         times = parse_schedstat(raw)
         if times is None:
-            thread.run_ns = thread.wait_ns = thread.slices = None
+            return
+        before = columns.run_ns[at]
+        if before is not None and times.run_ns < before:  # exec by another thread of the group took this key
+            self._begin_epoch(at)
+        self._total_run_ns += times.run_ns - (before or 0)
+        columns.last_ran[at] = number
+        columns.run_ns[at], columns.wait_ns[at], columns.slices[at] = times
+
+    def _begin_epoch(self, at: int) -> None:
+        key = self.columns.keys[at]
+        self.columns.keys[at] = key._replace(epoch=key.epoch + 1)
+        self._most_dead_ns = None
+        self.execed = self.execed or key.tid == self.pid
+
+    def _read_stat(self, at: int, number: int, *, ran: bool) -> bool:
+        """Brings name, state and CPU to now; False where the thread is gone, or another has taken its number."""
+        columns = self.columns
+        tid = columns.tids[at]
+        try:
+            raw = self._files.read(tid, "stat")
+            if ran:
+                columns.migrations[at] = self._files.migrations(tid)
+        except AbsentError:
+            return False
+        columns.seen[at] = number
+        if raw == columns.raw_stats[at]:
             return True
-        if thread.run_ns is not None and times.run_ns < thread.run_ns:  # exec by another thread of the group
-            thread.key = thread.key._replace(epoch=thread.key.epoch + 1)
-            self.execed = self.execed or tid == self.pid
-        thread.run_ns, thread.wait_ns, thread.slices = times
+        columns.raw_stats[at] = raw
+        stat = parse_stat(raw)
+        if stat is None or stat.starttime_ticks != columns.keys[at].starttime_ticks:
+            return False
+        if stat.comm != columns.comms[at]:
+            columns.comms[at] = stat.comm
+            self._begin_epoch(at)
+        columns.states[at] = stat.state
+        columns.cpus[at] = stat.cpu
+        if self._ticks_only:
+            columns.run_ns[at] = _ticks_ns(stat)
         return True
 
-    def _forget(self, tid: int) -> None:
-        thread = self.threads.pop(tid, None)
-        if thread is not None:
-            self._close_schedstat(thread)
 
-    def _close_schedstat(self, thread: WatchedThread) -> None:
-        if thread.schedstat is not None:
-            os.close(thread.schedstat)
-            thread.schedstat = None
-            self._budget.give_back()
+def _ticks_ns(stat: StatRecord) -> int:
+    """CPU time in clock ticks, as ns, for kernels that keep no schedstat."""
+    return (stat.utime_ticks + stat.stime_ticks) * _TICK_NS

@@ -46,6 +46,8 @@ class Cast:
 
     ranks: tuple[CastRank, ...]
     parts: tuple[Part, ...]
+    rank_rows: tuple[tuple[int, ...], ...]
+    """For each rank the rows of its threads."""
 
 
 class _Seat(NamedTuple):
@@ -108,7 +110,11 @@ def make_cast(jobs: Sequence[Job], sample: Sample, plan: Plan | None, machine: M
         else Part(roles[row], labels[row], None, None, None)
         for row, key in enumerate(sample.threads.keys)
     )
-    return Cast(ranks, parts)
+    rank_rows: list[list[int]] = [[] for _ in ranks]
+    for row, part in enumerate(parts):
+        if part.rank is not None:
+            rank_rows[part.rank].append(row)
+    return Cast(ranks, parts, tuple(map(tuple, rank_rows)))
 
 
 def _thread_facts(sample: Sample, row: int) -> ThreadFacts:

@@ -28,50 +28,42 @@ class Stuck(NamedTuple):
     for_ns: int
 
 
-def starved(stuck: Sequence[Stuck], placements: Sequence[Placement]) -> list[Finding]:
+def starved(stuck: Sequence[Stuck], active: Sequence[Placement]) -> list[Finding]:
     """Threads that want a CPU and get none: runnable all along without CPU time, or waiting nine tenths of the time."""
-    found = []
-    waits = {
-        one.placement.key: f"runnable for {one.for_ns / 1e9:.1f} s without CPU time"
+    found = {
+        one.placement.key: _starved(one.placement, f"runnable for {one.for_ns / 1e9:.1f} s without CPU time")
         for one in stuck
         if one.for_ns >= _STARVED_NS
     }
-    for placement in placements:
-        text = waits.get(placement.key)
-        busy, wait = placement.busy, placement.wait_ms_per_s
-        if (
-            text is None
-            and busy is not None
-            and wait is not None
-            and wait >= _STARVED_WAIT_MS_PER_S
-            and busy <= _STARVED_BUSY
-        ):
-            text = f"waits {wait:.0f} ms/s for a CPU and gets {1000 * busy:.0f}"
-        if text is not None:
-            where = "?" if placement.cpu is None else str(placement.cpu)
-            found.append(
-                Finding(
-                    rule="starved",
-                    severity="error"
-                    if placement.role.confidence == "named" and placement.target is not None
-                    else "warning",
-                    subject=f"{placement.label} {placement.key.tid}",
-                    text=text,
-                    evidence=f"queued on CPU {where}, allowed {placement.allowed}",
-                    remedy=f"see who runs there: ps -eLo pid,tid,psr,cls,rtprio,pcpu,comm | awk '$3 == {where}'",
-                    keys=(placement.key,),
-                    rank=placement.rank,
-                )
-            )
-    return found
+    for one in active:
+        if one.busy is None or one.wait_ms_per_s is None or one.key in found:
+            continue
+        if one.wait_ms_per_s >= _STARVED_WAIT_MS_PER_S and one.busy <= _STARVED_BUSY:
+            text = f"waits {one.wait_ms_per_s:.0f} ms/s for a CPU and gets {1000 * one.busy:.0f}"
+            found[one.key] = _starved(one, text)
+    return list(found.values())
+
+
+def _starved(one: Placement, text: str) -> Finding:
+    where = "?" if one.cpu is None else str(one.cpu)
+    return Finding(
+        rule="starved",
+        severity="error" if one.role.confidence == "named" and one.target is not None else "warning",
+        subject=f"{one.label} {one.key.tid}",
+        text=text,
+        evidence=f"queued on CPU {where}, allowed {one.allowed}",
+        remedy=f"see who runs there: ps -eLo pid,tid,psr,cls,rtprio,pcpu,comm | awk '$3 == {where}'",
+        keys=(one.key,),
+        rank=one.rank,
+    )
 
 
 def crowded(
-    ranks: Sequence[RankView], placements: Sequence[Placement], loads: Mapping[int, float | None], machine: Machine
+    ranks: Sequence[RankView], active: Sequence[Placement], loads: Mapping[int, float | None], machine: Machine
 ) -> list[Finding]:
     """More runnable threads of a rank than the CPUs that they use, while other CPUs open to them idle."""
     groups: dict[tuple[int, CpuSet], list[Placement]] = {}
-    for placement in placements:
+    for placement in active:
         if placement.rank is not None and placement.allowed and placement.busy is not None:
             groups.setdefault((placement.rank, placement.allowed), []).append(placement)
     found = []
@@ -105,14 +97,14 @@ def crowded(
     return found
 
 
-def others_on(placements: Sequence[Placement], loads: Mapping[int, float | None], own_busy: float) -> dict[int, float]:
+def others_on(active: Sequence[Placement], loads: Mapping[int, float | None], own_busy: float) -> dict[int, float]:
     """CPU → busy share that is certainly not the watched threads' nor numascope's (`own_busy`).
 
     What a thread that moved used is taken off every CPU that it may use, since no file splits its time by CPU.
     """
     settled: dict[int, float] = {}
     roaming: dict[CpuSet, float] = {}
-    for one in placements:
+    for one in active:
         if not one.busy or one.cpu is None:
             continue
         if one.migrations_per_s == 0:
@@ -134,7 +126,7 @@ def has_shared(ranks: Sequence[RankView], others: Mapping[int, float]) -> bool:
 
 def shared(
     ranks: Sequence[RankView],
-    placements: Sequence[Placement],
+    active: Sequence[Placement],
     others: Mapping[int, float],
     strangers: Sequence[Stranger],
 ) -> list[Finding]:
@@ -145,7 +137,7 @@ def shared(
             if others.get(cpu, 0.0) >= _SHARED_LOAD:
                 owners.setdefault(cpu, []).append(index)
     return [
-        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, placements, strangers)
+        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, active, strangers)
         for cpu, indexes in sorted(owners.items())
     ]
 
@@ -155,10 +147,10 @@ def _shared_cpu(
     share: float,
     owners: Sequence[RankView],
     indexes: Sequence[int],
-    placements: Sequence[Placement],
+    active: Sequence[Placement],
     strangers: Sequence[Stranger],
 ) -> Finding:
-    here = [one for one in placements if one.rank in indexes and one.cpu == cpu and one.wait_ms_per_s]
+    here = [one for one in active if one.rank in indexes and one.cpu == cpu and one.wait_ms_per_s]
     worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
     wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
     who = max((one for one in strangers if one.cpu == cpu), key=lambda one: one.busy, default=None)
@@ -178,34 +170,33 @@ def _shared_cpu(
     )
 
 
-def collapsed(ranks: Sequence[RankView], placements: Sequence[Placement], machine: Machine) -> list[Finding]:
-    """A rank of many threads that may use one CPU only, where its plan gives it more or there is none."""
+def collapsed(ranks: Sequence[RankView], members: Sequence[Sequence[Placement]], machine: Machine) -> list[Finding]:
+    """A rank of many threads (`members`, by rank) that may use one CPU only, where its plan gives it more or there is none."""
     if machine.cpus.allowed is not None and len(machine.cpus.allowed) < 2:
         return []
-    own: dict[int, list[Placement]] = {}
-    for placement in placements:
-        if placement.rank is not None and placement.allowed is not None:
-            own.setdefault(placement.rank, []).append(placement)
     found = []
-    for index, members in own.items():
+    for rank, (view, threads) in enumerate(zip(ranks, members, strict=True)):
+        sets = {id(one.allowed): one.allowed for one in threads if one.allowed is not None}
         bits = 0
-        for one in members:
-            bits |= one.allowed.bits if one.allowed is not None else 0
-        allowed, planned = CpuSet(bits), ranks[index].planned_cpus
-        if len(members) >= _COLLAPSED_THREADS and len(allowed) == 1 and len(planned) != 1:
-            found.append(
-                Finding(
-                    rule="collapsed",
-                    severity="warning",
-                    subject=ranks[index].name,
-                    text=f"all {len(members)} threads may use CPU {allowed} only",
-                    evidence=f"planned {planned}" if planned else "nothing is planned; the machine has more CPUs",
-                    remedy="look for OMP_PROC_BIND, GOMP_CPU_AFFINITY, taskset or a cpuset in how it was started",
-                    keys=tuple(one.key for one in members),
-                    rank=index,
-                )
-            )
+        for allowed in sets.values():
+            bits |= allowed.bits
+        if len(threads) >= _COLLAPSED_THREADS and bits.bit_count() == 1 and len(view.planned_cpus) != 1:
+            found.append(_collapsed(view, rank, CpuSet(bits), threads))
     return found
+
+
+def _collapsed(view: RankView, rank: int, allowed: CpuSet, threads: Sequence[Placement]) -> Finding:
+    planned = view.planned_cpus
+    return Finding(
+        rule="collapsed",
+        severity="warning",
+        subject=view.name,
+        text=f"all {len(threads)} threads may use CPU {allowed} only",
+        evidence=f"planned {planned}" if planned else "nothing is planned; the machine has more CPUs",
+        remedy="look for OMP_PROC_BIND, GOMP_CPU_AFFINITY, taskset or a cpuset in how it was started",
+        keys=tuple(one.key for one in threads),
+        rank=rank,
+    )
 
 
 def _percent(share: float) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import ne
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.observe.rates import difference
+from numascope.observe.roles import Role
 from numascope.observe.sample import Sample, ThreadKey
 from numascope.review.affinity import judge, weigh
 from numascope.review.cast import Cast, Part
@@ -25,6 +28,14 @@ class _Ledger(NamedTuple):
     allowed: CpuSet | None
     target: CpuSet | None
     ran: bool
+
+
+_NOBODY: Final = Placement(
+    key=ThreadKey(0, 0, 0, 0), comm="", label="", role=Role("unnamed", "unknown", ""), rank=None, target=None, allowed=None,
+    cpu=None, cpu_stale=False, node=None, state="", verdict="unknown", severity=None, busy=None, wait_ms_per_s=None,
+    migrations_per_s=None, outside=NOTHING, reason="",
+)  # fmt: skip
+"""Stands in a row until its thread is placed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,43 +60,50 @@ class Placer:
         self._node_of = node_of
         self._pending_for_s = pending_for_s
         self._ledgers: dict[ThreadKey, _Ledger] = {}
-        self._rows: dict[ThreadKey, tuple[Placement, Part]] = {}
+        self._placements: tuple[Placement, ...] = ()
+        self._cast: Cast | None = None
 
     def place(self, window: Window, cast: Cast) -> tuple[Placement, ...]:
         """The placements of the window's last sample, in its order."""
+        keys = window.now.threads.keys
         pending = self._pending_modules(window.now, cast)
-        ledgers: dict[ThreadKey, _Ledger] = {}
-        rows: dict[ThreadKey, tuple[Placement, Part]] = {}
-        placements: list[Placement] = []
-        for row, key in enumerate(window.now.threads.keys):
+        placements = list(self._placements)
+        if self._stands(window, cast):
+            due = self._due(window, placements)
+        else:
+            alive = window.now.threads.row_of
+            self._ledgers = {key: ledger for key, ledger in self._ledgers.items() if key in alive}
+            placements = [_NOBODY] * len(keys)
+            due = list(range(len(keys)))
+        for row in due:
             part = cast.parts[row]
-            kept = self._kept(window, row, key, part)
-            if kept is not None:
-                ledgers[key] = self._ledgers[key]
-                rows[key] = (kept, part)
-                placements.append(kept)
-                continue
-            ledger = self._ledger(window, row, key, part)
-            is_pending = (part.rank, part.role.name) in pending and part.target is not None
-            placement = self._placement(window, row, part, ledger, pending=is_pending)
-            ledgers[key] = ledger
-            rows[key] = (placement, part)
-            placements.append(placement)
-        self._ledgers, self._rows = ledgers, rows
-        return tuple(placements)
+            ledger = self._ledgers[keys[row]] = self._ledger(window, row, keys[row], part)
+            is_pending = part.target is not None and (part.rank, part.role.name) in pending
+            placements[row] = self._placement(window, row, part, ledger, pending=is_pending)
+        self._placements, self._cast = tuple(placements), cast
+        return self._placements
 
-    def _kept(self, window: Window, row: int, key: ThreadKey, part: Part) -> Placement | None:
-        """The old row of a thread that did nothing in the whole window and of which nothing changed."""
-        old = self._rows.get(key)
-        first = window.first.threads.row_of.get(key)
-        if old is None or first is None or old[1] is not part:
-            return None
-        placement, threads, then = old[0], window.now.threads, window.first.threads
-        idle = threads.run_ns[row] == then.run_ns[first] and threads.wait_ns[row] == then.wait_ns[first]
-        same = threads.allowed[row] is placement.allowed and threads.states[row] == placement.state
-        if idle and same and not placement.busy and placement.busy is not None and placement.verdict != "pending":
-            return placement
-        return None
+    def _stands(self, window: Window, cast: Cast) -> bool:
+        """Whether every row is the same thread in the same part as in all samples of the window."""
+        keys = window.now.threads.keys
+        same = window.before is not None and window.before.threads.keys is keys and window.first.threads.keys is keys
+        return same and cast is self._cast and len(self._placements) == len(keys)
+
+    def _due(self, window: Window, placements: Sequence[Placement]) -> list[int]:
+        """The rows of threads that did something in the window, or of which something changed."""
+        now, then = window.now.threads, window.first.threads
+        rows = range(len(now.keys))
+        due = set(compress(rows, map(ne, now.run_ns, then.run_ns)))
+        due.update(compress(rows, map(ne, now.wait_ns, then.wait_ns)))
+        due.update(
+            row
+            for row, (placement, allowed, state) in enumerate(zip(placements, now.allowed, now.states, strict=True))
+            if placement.busy != 0.0
+            or placement.allowed is not allowed
+            or placement.state != state
+            or placement.verdict == "pending"
+        )
+        return sorted(due)
 
     def _ledger(self, window: Window, row: int, key: ThreadKey, part: Part) -> _Ledger:
         threads = window.now.threads

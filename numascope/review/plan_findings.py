@@ -18,7 +18,7 @@ def cut_targets(
     """One finding for each place of the plan whose CPUs are not all online and in the cpuset."""
     places: dict[str, list[Placement]] = {}
     for one in placements:
-        if one.target is not None and one.target.cpus != one.target.planned:
+        if one.target is not None and one.target.cpus.bits != one.target.planned.bits:
             places.setdefault(f"{one.target.place} {one.target.planned}", []).append(one)
     return [_cut(members, processes, machine) for members in places.values()]
 

@@ -10,24 +10,23 @@ from numascope.machine.objects import Machine
 from numascope.observe.sample import ProcessFacts
 from numascope.plan.objects import Plan
 from numascope.plan.resolve import memory_nodes, planned_cpus, planned_nodes
-from numascope.review.cast import CastRank
+from numascope.review.cast import Cast, CastRank
 from numascope.review.memory import judge_policy
 from numascope.review.report import Placement, RankView
 
 
 def view_ranks(
-    ranks: Sequence[CastRank],
+    cast: Cast,
     placements: Sequence[Placement],
     processes: Mapping[int, ProcessFacts],
     plan: Plan | None,
     machine: Machine,
 ) -> tuple[RankView, ...]:
     """One view a rank, in the cast's order."""
-    own: list[list[Placement]] = [[] for _ in ranks]
-    for placement in placements:
-        if placement.rank is not None:
-            own[placement.rank].append(placement)
-    return tuple(_view(one, own[one.index], processes, plan, machine) for one in ranks)
+    return tuple(
+        _view(one, [placements[row] for row in rows], processes, plan, machine)
+        for one, rows in zip(cast.ranks, cast.rank_rows, strict=True)
+    )
 
 
 def _view(
@@ -38,7 +37,8 @@ def _view(
     machine: Machine,
 ) -> RankView:
     process = processes.get(one.rank.pid)
-    waiting = max(placements, key=lambda each: each.wait_ms_per_s or 0.0, default=None)
+    active = [one for one in placements if one.busy != 0.0 or one.wait_ms_per_s or one.migrations_per_s]
+    waiting = max(active, key=lambda each: each.wait_ms_per_s or 0.0, default=None)
     wanted = None if plan is None or one.subject is None else memory_nodes(plan, one.subject)
     verdict, source = judge_policy(process, wanted)
     return RankView(
@@ -50,11 +50,11 @@ def _view(
         device_node=None,
         planned_nodes=EMPTY if plan is None or one.subject is None else planned_nodes(plan, machine, one.subject),
         planned_cpus=EMPTY if plan is None or one.subject is None else planned_cpus(plan, machine, one.subject),
-        counts=Counter(each.verdict for each in placements),
-        busy=_sum(each.busy for each in placements),
-        wait_ms_per_s=None if waiting is None else waiting.wait_ms_per_s,
+        counts=Counter([each.verdict for each in placements]),
+        busy=_sum(each.busy for each in active) if active or not placements else 0.0,
+        wait_ms_per_s=0.0 if waiting is None else waiting.wait_ms_per_s,
         wait_label="" if waiting is None else waiting.label,
-        migrations_per_s=_sum(each.migrations_per_s for each in placements),
+        migrations_per_s=_sum(each.migrations_per_s for each in active) if active or not placements else 0.0,
         policy=None if process is None else process.policy,
         policy_source=source,
         memory_verdict=verdict,

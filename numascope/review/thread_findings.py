@@ -13,6 +13,9 @@ from numascope.observe.sample import ProcessFacts
 from numascope.review.report import Finding, Placement, RankView, Severity, Verdict
 
 _TOLD: Final[tuple[Verdict, ...]] = ("blocked", "escaped", "astray", "loose", "narrow", "unknown")
+UNTOLD: Final[frozenset[Verdict]] = frozenset({"pending", "unplanned", "ok"})
+"""Verdicts of which no finding is made."""
+
 _RANKED: Final[Mapping[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
 
 

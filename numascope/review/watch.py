@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
 from numascope.observe.rates import difference, loads_between
@@ -19,8 +20,8 @@ from numascope.review import contention, plan_findings
 from numascope.review.cast import Cast, make_cast
 from numascope.review.placements import Placer, Window
 from numascope.review.ranks import view_ranks
-from numascope.review.report import Finding, NodeRates, Placement, RankView, Report
-from numascope.review.thread_findings import thread_findings, worst_first
+from numascope.review.report import Finding, NodeRates, Placement, RankView, Report, Verdict
+from numascope.review.thread_findings import UNTOLD, thread_findings, worst_first
 
 _CAST_AGAIN: Final = 10
 """Roles told by CPU time or mask are looked at again every tenth sample."""
@@ -72,6 +73,9 @@ class Watch:
         self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
         self._cost_at: tuple[int, int] | None = None
         self._own_busy: float | None = None
+        self._standing: tuple[tuple[Cast, tuple[CpuSet | None, ...], tuple[str | None, ...]], list[Finding]] | None = (
+            None
+        )
         self._first_ns: int | None = None
 
     def step(self) -> Report:
@@ -89,11 +93,11 @@ class Watch:
         cast = self._renew_cast(sample, before)
         window = Window(self._window[0], before, sample)
         placements = self._placer.place(window, cast)
-        ranks = view_ranks(cast.ranks, placements, sample.processes, self._question.plan, self._machine)
+        ranks = view_ranks(cast, placements, sample.processes, self._question.plan, self._machine)
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
         self._own_busy = self._own_cost(sample.monotonic_ns)
-        findings = self._findings(sample, placements, ranks, loads)
-        counts = Counter(one.verdict for one in placements)
+        counts = Counter([one.verdict for one in placements])
+        findings = self._findings(sample, cast, placements, ranks, loads, counts)
         if self._first_ns is None:
             self._first_ns = sample.monotonic_ns
         report = Report(
@@ -139,29 +143,50 @@ class Watch:
             return old
         self._jobs = select_jobs(sample.processes, self._question.wanted)
         new = make_cast(self._jobs, sample, self._question.plan, self._machine)
-        self._cast = _keep_equal_parts(old, before, new, sample)
-        return self._cast
+        # An equal cast is the old object, so that rows which nothing happened to are known by it.
+        same = old is not None and before is not None and before.threads.keys is sample.threads.keys and old == new
+        self._cast = old if same else new
+        return self._cast if self._cast is not None else new
 
     def _findings(
         self,
         sample: Sample,
+        cast: Cast,
         placements: tuple[Placement, ...],
         ranks: tuple[RankView, ...],
         loads: Mapping[int, float | None],
+        counts: Mapping[Verdict, int],
     ) -> tuple[Finding, ...]:
-        found = thread_findings(placements, ranks, sample.processes, self._machine)
-        found += contention.starved(self._stuck(sample, placements), placements)
-        found += contention.crowded(ranks, placements, loads, self._machine)
-        found += contention.collapsed(ranks, placements, self._machine)
+        active = [one for one in placements if one.busy or one.wait_ms_per_s]
+        found: list[Finding] = []
+        if not counts.keys() <= UNTOLD:
+            found += thread_findings(placements, ranks, sample.processes, self._machine)
+        found += contention.starved(self._stuck(sample, placements), active)
+        found += contention.crowded(ranks, active, loads, self._machine)
+        found += self._standing_findings(sample, cast, placements, ranks)
+        if self._question.plan is not None:
+            others = contention.others_on(active, loads, self._own_busy or 0.0)
+            if contention.has_shared(ranks, others):
+                strangers = self._strangers.scan(frozenset(sample.processes))
+                found += contention.shared(ranks, active, others, strangers)
+        return worst_first(found)
+
+    def _standing_findings(
+        self, sample: Sample, cast: Cast, placements: Sequence[Placement], ranks: tuple[RankView, ...]
+    ) -> list[Finding]:
+        """Those that follow from masks, targets and policies alone: looked for again only when one of these changed."""
+        policies = tuple(rank.policy for rank in ranks)
+        basis = (cast, sample.threads.allowed, policies)
+        old = self._standing
+        if old is not None and old[0][0] is cast and old[0][1:] == basis[1:]:
+            return old[1]
+        members = [[placements[row] for row in rows] for rows in cast.rank_rows]
+        found = contention.collapsed(ranks, members, self._machine)
         found += plan_findings.cut_targets(placements, sample.processes, self._machine)
         found += plan_findings.changed_plan(self._question.plan, self._jobs)
         found += plan_findings.memory_policies(ranks, self._machine)
-        if self._question.plan is not None:
-            others = contention.others_on(placements, loads, self._own_busy or 0.0)
-            if contention.has_shared(ranks, others):
-                strangers = self._strangers.scan(frozenset(sample.processes))
-                found += contention.shared(ranks, placements, others, strangers)
-        return worst_first(found)
+        self._standing = (basis, found)
+        return found
 
     def _stuck(self, sample: Sample, placements: Sequence[Placement]) -> list[contention.Stuck]:
         """Threads that were runnable in each sample for a while and got no CPU time."""
@@ -201,18 +226,6 @@ class Watch:
         if then is None or now_ns <= then[0]:
             return None
         return (used_ns - then[1]) / (now_ns - then[0])
-
-
-def _keep_equal_parts(old: Cast | None, before: Sample | None, new: Cast, sample: Sample) -> Cast:
-    """The new cast with the old objects where nothing changed, so that unchanged rows are known by identity."""
-    if old is None or before is None:
-        return new
-    row_of = before.threads.row_of
-    parts = tuple(
-        old.parts[at] if (at := row_of.get(key)) is not None and old.parts[at] == part else part
-        for key, part in zip(sample.threads.keys, new.parts, strict=True)
-    )
-    return Cast(new.ranks, parts)
 
 
 def _node_rates(

@@ -175,6 +175,32 @@ def test_threads_that_come_and_go_by_the_hundred_leave_no_trace() -> None:
         assert len(os.listdir("/proc/self/fd")) <= kept + 20
 
 
+def test_a_thread_that_slept_for_long_is_seen_at_the_first_sample_after_it_ran() -> None:
+    """Most threads of a quiet process are not read at all; the process's CPU clock tells when one of them woke up."""
+    code = (
+        "for _ in range(100): thread(sleep)\n"
+        "def once(): sys.stdin.readline(); spin_until(0.05); print('ran', flush=True); sleep()\n"
+        "def spin_until(s):\n    began = time.perf_counter()\n    while time.perf_counter() - began < s: pass\n"
+        'named("sleeper", once); named("busy", spin, 0.1); time.sleep(0.3); ready(); sleep()'
+    )
+    with program(code) as child, sampling(child.pid) as sampler:
+        for _ in range(14):
+            before = sampler.sample()
+            time.sleep(0.02)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "ran\n"
+        after = sampler.sample()
+
+        key = key_of(after, "sleeper")
+        then, now = before.threads.run_ns[before.threads.row_of[key]], after.threads.run_ns[after.threads.row_of[key]]
+        assert then is not None
+        assert now is not None
+        assert now - then > 30_000_000
+
+
 COUNT_OPENS = """
 import sys, time
 from numascope.host.root import HostRoot
