@@ -11,8 +11,8 @@ from numascope.errors import UsageError
 from numascope.host.text import safe_text
 from numascope.observe.select import Wanted
 
-_TARGET: Final = re.compile(r"(\d{1,10})(?:=(?:device_?(\d{1,5})|(scheduler)))?")
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
+_TARGET: Final = re.compile(r"([0-9]{1,10})(?:=(?:device_?([0-9]{1,5})|(scheduler)))?")
+_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|min|h)?")
 _UNIT_S: Final = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
