@@ -181,7 +181,7 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
 
 def _plan_of_job(facts: Facts, pid: int, path: str) -> Plan:
     """A path that a target chose is opened below its own root, and only where that target's user could read it."""
-    inside = HostRoot(f"/proc/{pid}/root")
+    inside = procfs.root_of(pid)
     try:
         data = inside.read_as(path, facts[pid].uid, 4 << 20)
     except OSError as error:

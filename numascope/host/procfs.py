@@ -51,6 +51,11 @@ def status_of(root: HostRoot, pid: int) -> dict[str, str]:
     return dict(parse_status(root.read_if_there(f"proc/{pid}/status", 1 << 16) or b""))
 
 
+def root_of(pid: int) -> HostRoot:
+    """The file tree as a process sees it, a container's included; InputError where it may not be read."""
+    return HostRoot(f"/proc/{pid}/root")
+
+
 def policy_of(root: HostRoot, pid: int) -> str | None:
     """The memory policy of a process's main thread (`default`, `bind:0` …); DeniedError where it may not be read."""
     try:

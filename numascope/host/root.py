@@ -46,7 +46,7 @@ class HostRoot:
         os.close(self._directory)
 
     def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
-        """The file's bytes, at most `limit`, up to the first NUL of a padded file; AbsentError, DeniedError."""
+        """The file's bytes, at most `limit`; AbsentError, DeniedError."""
         try:
             descriptor = self._open(path)
         except OSError as error:

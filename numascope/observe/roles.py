@@ -55,6 +55,8 @@ _BURST_THREADS: Final = 4
 _BURST_TICKS: Final = 50
 """A MindSpore data pipeline starts its threads together: four or more within half a second, unnamed."""
 
+_WORKED_NS: Final = 1_000_000
+
 _UNNAMED: Final = Role("unnamed", "unknown", "carries its process's name")
 
 
@@ -148,9 +150,17 @@ def _pipeline(process: ProcessView, threads: Sequence[ThreadFacts]) -> frozenset
     found: set[int] = set()
     while len(burst := _largest_burst(unnamed)) >= _BURST_THREADS:
         if any(thread.run_ns for thread in burst):
-            found.update(thread.tid for thread in burst)
+            found.update(thread.tid for thread in burst if _works(thread, process.rank_allowed))
         unnamed = [thread for thread in unnamed if thread not in burst]
     return frozenset(found)
+
+
+def _works(thread: ThreadFacts, rank_allowed: CpuSet | None) -> bool:
+    """Whether a thread of a burst does the pipeline's work: it was given a set of its own, or has used CPU time to speak of.
+
+    Pools of libraries start in bursts too, but sleep with the set that they inherited.
+    """
+    return thread.allowed != rank_allowed or (thread.run_ns or 0) >= _WORKED_NS
 
 
 def _largest_burst(threads: Sequence[ThreadFacts]) -> Sequence[ThreadFacts]:

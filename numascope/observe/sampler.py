@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -116,9 +117,13 @@ class Sampler:
             return
         # Spread by pid, so that a large job does not read all facts in one tick.
         self._facts_read_s[pid] = now_s + _FACTS_AGAIN + (pid % _FACTS_AGAIN) / 2
-        facts = read_facts(self._root, pid)
-        if facts is not None:
-            self._facts[pid] = facts
+        facts, old = read_facts(self._root, pid), self._facts.get(pid)
+        if facts is None:
+            return
+        if old is not None and old.starttime_ticks == facts.starttime_ticks:
+            facts = replace(facts, started_s=old.started_s)  # the wall clock is not that steady
+        # Equal facts stay the old object: a new one makes everybody's part be looked at again.
+        self._facts[pid] = facts if old is None or facts != old else old
 
     def _node(self, node: int) -> NodeCounters:
         free_kib, pages = counters.node_counters(self._root, node)

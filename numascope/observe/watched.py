@@ -139,7 +139,7 @@ class WatchedProcess:
         columns.slices.append(None)
         columns.migrations.append(self._files.migrations(tid))
         columns.seen.append(number)
-        columns.last_ran.append(number)
+        columns.last_ran.append(number - ROTATION)
         columns.schedstats.append(self._open_schedstat(tid))
         columns.raw_times.append(b"")
         columns.raw_stats.append(raw)

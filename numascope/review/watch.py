@@ -24,7 +24,7 @@ from numascope.review.report import Finding, NodeRates, Placement, RankView, Rep
 from numascope.review.thread_findings import UNTOLD, thread_findings, worst_first
 
 _CAST_AGAIN: Final = 10
-"""Roles told by CPU time or mask are looked at again every tenth sample."""
+"""Roles that MindSpore's threads have by CPU time or mask are looked at again every tenth sample."""
 
 PENDING_FOR_S: Final = 600.0
 
@@ -135,7 +135,7 @@ class Watch:
         stands = (
             old is not None
             and before is not None
-            and sample.number % _CAST_AGAIN
+            and (sample.number % _CAST_AGAIN or not any(job.framework == "mindspore" for job in self._jobs))
             and before.threads.keys == sample.threads.keys
             and before.processes == sample.processes
         )

@@ -56,12 +56,21 @@ def test_the_first_thread_is_main_whatever_its_name() -> None:
 
 def test_a_burst_of_unnamed_threads_is_a_pipeline() -> None:
     early = [thread(101, "python", 10)]
-    burst = [thread(110 + at, "python", 500 + at) for at in range(5)]
+    burst = [thread(110 + at, "python", 500 + at, run_ns=5_000_000) for at in range(5)]
 
     roles = roles_of(view("mindspore", "rank"), [*early, *burst])
 
     assert [role.name for role in roles] == ["unnamed"] + ["minddata"] * 5
     assert {role.confidence for role in roles[1:]} == {"inferred"}
+
+
+def test_a_burst_that_sleeps_with_the_set_it_inherited_is_a_librarys_pool() -> None:
+    pool = [thread(110 + at, "python", 500 + at, run_ns=40_000) for at in range(3)]
+    bound = ThreadFacts(120, "python", 504, 40_000, CpuSet.parse("1"))
+
+    roles = roles_of(view("mindspore", "rank"), [*pool, bound])
+
+    assert [role.name for role in roles] == ["unnamed", "unnamed", "unnamed", "minddata"]
 
 
 def test_a_burst_that_never_ran_is_no_pipeline() -> None:

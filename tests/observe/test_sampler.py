@@ -180,7 +180,7 @@ def test_a_thread_that_slept_for_long_is_seen_at_the_first_sample_after_it_ran()
     code = (
         "for _ in range(100): thread(sleep)\n"
         "def once(): sys.stdin.readline(); spin_until(0.05); print('ran', flush=True); sleep()\n"
-        "def spin_until(s):\n    began = time.perf_counter()\n    while time.perf_counter() - began < s: pass\n"
+        "def spin_until(s):\n    began = time.thread_time()\n    while time.thread_time() - began < s: pass\n"
         'named("sleeper", once); named("busy", spin, 0.1); time.sleep(0.3); ready(); sleep()'
     )
     with program(code) as child, sampling(child.pid) as sampler:

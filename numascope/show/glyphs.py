@@ -1,0 +1,160 @@
+"""The one table of glyphs: a meaning, its sign in Unicode and in ASCII, its token and its form."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from numascope.review.report import Finding, Verdict
+from numascope.show.ink import Line, Span, Token
+
+Where = Literal["load", "cell", "lit", "mark", "frame"]
+"""Where a sign stands; within one place no two meanings share one."""
+
+
+class Glyph(NamedTuple):
+    """A sign of one cell in either set, with the token that colours it and the form that survives without colour."""
+
+    sign: str
+    ascii: str
+    token: Token
+    bold: bool = False
+    reverse: bool = False
+
+
+LOADS: Final = tuple(Glyph(sign, plain, "text") for sign, plain in zip("·▁▂▃▄▅▆▇█", ".12345678", strict=True))
+"""Load under 2 %, then eighths of 12.5 %."""
+
+LOAD_UNKNOWN: Final = Glyph("?", "?", "dim")
+
+CELLS: Final[dict[str, Glyph]] = {
+    "escaped": Glyph("!", "!", "escape", bold=True, reverse=True),
+    "stranger": Glyph("#", "#", "stranger", reverse=True),
+    "blocked": Glyph("⊘", "%", "warn"),
+    "seat": Glyph("◇", "_", "escape"),
+    "narrow": Glyph("‹", "<", "warn"),
+    "several": Glyph("&", "&", "text"),
+    "isolated": Glyph("|", "|", "dim"),
+    "denied": Glyph("/", "/", "dim"),
+    "offline": Glyph("-", "-", "dim"),
+    "free": Glyph("·", ".", "dim"),
+}
+"""What the lower row of a CPU may say besides a rank's letter."""
+
+LIT: Final[dict[str, Glyph]] = {
+    "outside": Glyph("!", "!", "escape", bold=True, reverse=True),
+    "inside": Glyph("@", "@", "lit", bold=True),
+    "both": Glyph("■", "=", "lit"),
+    "planned": Glyph("□", "o", "lit"),
+    "allowed": Glyph("▒", "~", "dim"),
+    "neither": Glyph("·", ".", "dim"),
+}
+"""The lower row while one thread is lit."""
+
+VERDICTS: Final[dict[Verdict, Glyph]] = {
+    "ok": Glyph("✓", "=", "near"),
+    "narrow": Glyph("‹", "<", "warn"),
+    "loose": Glyph("~", "~", "warn"),
+    "astray": Glyph("»", "x", "warn"),
+    "escaped": Glyph("!", "!", "escape", bold=True, reverse=True),
+    "pending": Glyph(":", ":", "warn"),
+    "unplanned": Glyph("·", ".", "dim"),
+    "blocked": Glyph("⊘", "%", "warn"),
+    "unknown": Glyph("?", "?", "dim"),
+}
+
+WRONG_WORST_FIRST: Final[tuple[Verdict, ...]] = (
+    "blocked",
+    "escaped",
+    "astray",
+    "loose",
+    "narrow",
+    "pending",
+    "unknown",
+)
+"""The verdicts that are told in words; the rest is in order or nobody's business."""
+
+CONDITIONS: Final[dict[str, Glyph]] = {
+    "starved": Glyph("▲", "W", "escape", bold=True),
+    "shared": Glyph("#", "#", "stranger", reverse=True),
+    "throttled": Glyph("‖", "T", "warn"),
+    "crowded": Glyph("≡", "+", "warn"),
+    "collapsed": Glyph("↓", "v", "warn"),
+    "far": Glyph("≠", "^", "far"),
+    "note": Glyph("-", "-", "dim"),
+}
+"""Conditions beside the verdict; memory and device elsewhere share `far`, as both are distance."""
+
+FRAME: Final[dict[str, tuple[str, str]]] = {
+    "picked": ("▌", ">"),
+    "cut": ("…", "."),
+    "change": ("→", ">"),
+    "near": ("=", "="),
+    "rule": ("─", "-"),
+    "wall": ("│", "|"),
+    "dot": ("·", "."),
+    "none": ("–", "-"),
+    "up": ("↑", "^"),
+    "down": ("↓", "v"),
+    "left": ("←", "<"),
+    "right": ("→", ">"),
+    "enter": ("⏎", "&"),
+    "times": ("×", "x"),
+}
+
+_SAME_CONDITION: Final = {
+    "remote-memory": "far", "elsewhere": "far", "spilled": "far", "unbound": "far", "mem-missing": "far",
+    "dev-far": "far", "stranger": "shared",
+}  # fmt: skip
+
+
+def _pairs() -> dict[str, str]:
+    glyphs = (*LOADS, *CELLS.values(), *LIT.values(), *VERDICTS.values(), *CONDITIONS.values())
+    found = {glyph.sign: glyph.ascii for glyph in glyphs if not glyph.sign.isascii()}
+    return {**found, **{sign: plain for sign, plain in FRAME.values() if not sign.isascii()}, "·": "."}
+
+
+_TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "↓": "v"})
+
+
+def to_ascii(line: Line) -> Line:
+    """The line in the ASCII set, cell for cell; text from outside keeps what it has."""
+    return tuple(span._replace(text=span.text.translate(_TO_ASCII)) for span in line)
+
+
+def mark(glyph: Glyph, after: str = "") -> Span:
+    """The glyph, and what belongs to it, as one span."""
+    return Span(glyph.sign + after, glyph.token, bold=glyph.bold, reverse=glyph.reverse)
+
+
+def finding_glyph(finding: Finding) -> Glyph:
+    """The sign of a finding's rule: its verdict's, its condition's, or the one of a note; what only informs is dim and not reversed."""
+    glyph = _rule_glyph(finding)
+    return glyph if finding.severity != "info" else Glyph(glyph.sign, glyph.ascii, "dim")
+
+
+def _rule_glyph(finding: Finding) -> Glyph:
+    for verdict, glyph in VERDICTS.items():
+        if verdict == finding.rule:
+            return glyph
+    if finding.rule == "plan-cut":
+        return VERDICTS["blocked"]
+    return CONDITIONS.get(_SAME_CONDITION.get(finding.rule, finding.rule), CONDITIONS["note"])
+
+
+def eighths(load: float | None, before: int | None) -> int | None:
+    """The step 0 to 8 of a busy share, held while the share is within half a step of the step `before`."""
+    if load is None:
+        return None
+    if before is not None and before >= 0:
+        low, high = (0.0, 0.03) if before == 0 else ((before - 1.5) / 8 if before > 1 else 0.01, (before + 0.5) / 8)
+        if low <= load <= high:
+            return before
+    if load < 0.02:
+        return 0
+    return min(8, max(1, -int(-load * 8 // 1)))
+
+
+def rank_token(index: int) -> Token:
+    """The hue of the rank at that index of a report; hues repeat every eight, letters carry."""
+    hues: tuple[Token, ...] = ("r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7")
+    return hues[index % 8]

@@ -1,0 +1,149 @@
+"""The ranks as a table: a line each, columns of fixed width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
+from numascope.review.report import VERDICTS_WORST_FIRST, Finding, RankView, Report
+from numascope.show.canvas import cut, fitted, left, right
+from numascope.show.glyphs import CONDITIONS, FRAME, VERDICTS, WRONG_WORST_FIRST, Glyph, finding_glyph, mark, rank_token
+from numascope.show.ink import Line, Span
+
+_WIDE: Final = 100
+
+
+def rank_glyph(rank: RankView, findings: Sequence[Finding]) -> Glyph | None:
+    """The worst sign of a rank: its verdicts first, then conditions; None where nothing is wrong."""
+    for verdict in VERDICTS_WORST_FIRST[:5]:
+        if rank.counts.get(verdict):
+            return VERDICTS[verdict]
+    return next((finding_glyph(one) for one in findings if one.severity != "info"), None)
+
+
+def rank_verdicts(rank: RankView) -> list[Span]:
+    """`32 ok !1 escaped`: the ok ones, then what is wrong, worst first."""
+    spans = [Span(f"{rank.counts.get('ok', 0):>3} ok", "text")]
+    for verdict in WRONG_WORST_FIRST:
+        count = rank.counts.get(verdict, 0)
+        if count:
+            glyph = VERDICTS[verdict]
+            spans.extend((Span(" "), mark(glyph, str(count)), Span(f" {verdict}", glyph.token)))
+    if len(spans) == 1 and not rank.counts.get("ok"):
+        return [Span("  – unplanned", "dim")]
+    return spans
+
+
+def rank_place(machine: Machine, rank: RankView, *, cpus: bool) -> str:
+    """`d5@N2 ≠ N5`: the device's node against the node of its CPUs; `cpus` adds the CPUs themselves."""
+    device = "–" if rank.device is None else f"d{rank.device}"
+    near = "" if rank.device_node is None else f"@N{rank.device_node}"
+    nodes = CpuSet.of(node for cpu in rank.planned_cpus if (node := machine.node_of.get(cpu)) is not None)
+    where = f"N{nodes}" if nodes else "–"
+    sign = " "
+    if near and nodes:
+        sign = FRAME["near"][0] if rank.device_node in nodes else CONDITIONS["far"].sign
+    plan = f" {rank.planned_cpus}" if cpus and rank.planned_cpus else ""
+    return f"{left(device + near, 6)}{sign} {where}{plan}"
+
+
+def rate(value: float | None, unit: str = "") -> str:
+    """A figure a second without decimals; unknown is `?`."""
+    return "?" if value is None else f"{value:.0f}{unit}"
+
+
+class _Columns(NamedTuple):
+    """Widths of the columns that a window of some width has; 0: the column is left out."""
+
+    name: int
+    place: int
+    verdicts: int
+    migrations: int
+    memory: int
+    waiter: int
+
+
+def _columns(report: Report, width: int) -> _Columns:
+    """Only a process without a rank number needs room for its name."""
+    unnumbered = max((len(rank.name) for rank in report.ranks if rank.number is None), default=0)
+    name = min(8 if width < 76 else 20, max(6, unnumbered + 3))
+    place = 22 if width >= _WIDE else 12 if width >= 76 else 0 if width < 66 else 10
+    migrations = 8 if width >= 66 else 0
+    memory = 12 if width >= 110 else 0
+    waiter = 20 if width >= _WIDE else 0
+    taken = 3 + name + place + 1 + 6 + 10 + migrations + memory + waiter
+    return _Columns(name, place, max(12, min(30, width - taken)), migrations, memory, waiter)
+
+
+def ranks_head(report: Report, width: int) -> Line:
+    """The heads of the columns of `ranks_table`."""
+    columns = _columns(report, width)
+    heads = (
+        ("   ", 3),
+        (left("rank", columns.name), columns.name),
+        (left("device   cpus" if columns.place > 12 else "device", columns.place), columns.place),
+        (left(" verdicts", columns.verdicts + 1), columns.verdicts),
+        (right("busy", 6), 6),
+        (right("wait/s", 10), 10),
+        (right("migr/s", columns.migrations), columns.migrations),
+        (left("  memory", columns.memory), columns.memory),
+        (left("  thread that waits", columns.waiter), columns.waiter),
+    )
+    return fitted([Span("".join(text for text, size in heads if size), "dim")], width)
+
+
+def ranks_table(report: Report, width: int, rows: int, picked: int | None = None) -> list[Line]:
+    """A line a rank: mark, letter and name, place, verdicts, CPUs used, worst wait, migrations; `rows` lines with the head."""
+    by_rank: dict[int, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.rank is not None:
+            by_rank.setdefault(finding.rank, []).append(finding)
+    order = list(range(len(report.ranks)))
+    hidden = len(order) - (rows - 1)
+    if hidden > 0:
+        worst = sorted(order, key=lambda at: (-_badness(report.ranks[at], by_rank.get(at, ())), at))
+        order = sorted(worst[: max(0, rows - 2)])
+        hidden = len(report.ranks) - len(order)
+    lines = [ranks_head(report, width)]
+    lines.extend(_rank_line(report, at, by_rank.get(at, ()), width, picked=at == picked) for at in order)
+    if hidden > 0:
+        lines.append(fitted([Span(f"   +{hidden} more ranks, none of them worse", "dim")], width))
+    return lines
+
+
+def _badness(rank: RankView, findings: Sequence[Finding]) -> int:
+    glyph = rank_glyph(rank, findings)
+    if glyph is None:
+        return 0
+    verdicts = [VERDICTS[verdict] for verdict in VERDICTS_WORST_FIRST]
+    return len(verdicts) - verdicts.index(glyph) + 1 if glyph in verdicts else 1
+
+
+def _rank_line(report: Report, at: int, findings: Sequence[Finding], width: int, *, picked: bool) -> Line:
+    rank = report.ranks[at]
+    glyph = rank_glyph(rank, findings)
+    columns = _columns(report, width)
+    busy = "?" if rank.busy is None else f"{rank.busy:.1f}"
+    name = f" {rank.name if rank.number is None else rank.number}"
+    spans = [
+        Span(FRAME["picked"][0] if picked else " ", "lit"),
+        mark(glyph) if glyph is not None else Span(" "),
+        Span(" "),
+        Span(rank.letter, rank_token(at), bold=True),
+        Span(left(name, columns.name - 2) + " "),
+        Span(left(rank_place(report.machine, rank, cpus=width >= _WIDE), columns.place) + " "),
+        *fitted(rank_verdicts(rank), columns.verdicts),
+        Span(right(busy, 6)),
+        Span(right(rate(rank.wait_ms_per_s, " ms"), 10)),
+    ]
+    if columns.migrations:
+        spans.append(Span(right(rate(rank.migrations_per_s), columns.migrations)))
+    if columns.memory:
+        off = rank.memory_verdict in ("unbound", "elsewhere", "spilled")
+        text = f"{CONDITIONS['far'].sign if off else ' '} {rank.policy or '?'}"
+        spans.append(Span(left(" " + text, columns.memory), "far" if off else "text" if rank.policy else "dim"))
+    if columns.waiter:
+        spans.append(Span(f"  {cut(rank.wait_label, columns.waiter - 3)}", "dim"))
+    return fitted(spans, width)

@@ -1,0 +1,285 @@
+"""The dashboard: one sampler thread sends reports, screens draw them, keys go to the place that knows them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState, get_current_worker
+
+from numascope.cpuset import CpuSet
+from numascope.errors import NumascopeError
+from numascope.observe.sample import ThreadKey
+from numascope.review.report import Placement, Report
+from numascope.show.ink import Span
+from numascope.tui.keys import KEYS, bindings_of
+from numascope.tui.messages import ReportReady, SamplerFailed
+from numascope.tui.screens.findings import FindingsPage
+from numascope.tui.screens.help import HelpPage
+from numascope.tui.screens.overview import Overview
+from numascope.tui.screens.page import Page
+from numascope.tui.screens.threads import ThreadsPage
+from numascope.tui.source import ReportSource
+from numascope.tui.state import cost_words, ended_notice, state_word
+from numascope.tui.theme import PALETTES, SIXTEEN, Palette
+from numascope.tui.widgets.machine_map import MachineMap
+from numascope.tui.widgets.pick_list import PickList
+from numascope.tui.widgets.thread_table import ThreadTable
+
+
+def _largest_resident_mib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+class Dashboard(App[None], inherit_bindings=False):
+    """Shows the reports of a source until the user quits; `clock` is asked for the age of the last one."""
+
+    CSS_PATH: ClassVar[str] = "numascope.tcss"
+    TITLE: str | None = "numascope"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of("app")
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
+    COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+p"
+    ALLOW_SELECT: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        source: ReportSource,
+        *,
+        theme: str = "dark",
+        ascii_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        resident_mib: Callable[[], int] = _largest_resident_mib,
+    ) -> None:
+        colourless = "NO_COLOR" in os.environ
+        super().__init__(ansi_color=True if colourless else None)
+        self._source = source
+        self._clock = clock
+        self._resident_mib = resident_mib
+        self._last_report_at: float | None = None
+        self._lit_key: ThreadKey | None = None
+        self._failure = ""
+        self._newest: Report | None = None
+        self.ascii_only = ascii_only
+        self.paused = False
+        self.report: Report | None = None
+        self.palette: Palette = SIXTEEN if colourless else next(one for one in PALETTES if one.name == theme)
+        self._pages: dict[str, Page] = {}
+
+    def on_mount(self) -> None:
+        """Colours, screens, and the sampler thread."""
+        for palette in PALETTES:
+            self.register_theme(palette.theme())
+        self.theme = f"numascope-{self.palette.name}"
+        self._pages = {"overview": Overview(), "threads": ThreadsPage(), "findings": FindingsPage(), "help": HelpPage()}
+        for name, page in self._pages.items():
+            self.install_screen(page, name)
+        self.push_screen("overview")
+        self.set_interval(1.0, self._tick)
+        self._sample()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group="sampler")
+    def _sample(self) -> None:
+        """Takes a step, posts it, waits; ends when told to or when the target has ended."""
+        worker = get_current_worker()
+        try:
+            while not worker.is_cancelled:
+                try:
+                    report = self._source.step()
+                except NumascopeError as error:
+                    self.post_message(SamplerFailed(str(error), fatal=False))
+                else:
+                    self.post_message(ReportReady(report))
+                    if report.ended:
+                        return
+                worker.cancelled_event.wait(self._source.interval_s)
+        finally:
+            self._source.close()
+
+    def on_report_ready(self, message: ReportReady) -> None:
+        """Takes in a report; while paused it waits unseen."""
+        self._last_report_at = self._clock()
+        self._failure = ""
+        self._newest = message.report
+        if not self.paused:
+            self._take(message.report)
+
+    def on_sampler_failed(self, message: SamplerFailed) -> None:
+        """No report: what was seen stays, with the reason on top."""
+        self._failure = message.reason
+        self.redraw()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A sampler that fell over says so instead of leaving a picture that looks alive."""
+        if event.worker.group == "sampler" and event.state is WorkerState.ERROR:
+            self.post_message(SamplerFailed(f"the sampler stopped: {event.worker.error!r}", fatal=True))
+
+    def _take(self, report: Report) -> None:
+        before = self.report
+        ended_empty = report.ended and not report.placements and before is not None
+        self.report = replace(before, ended=True) if ended_empty and before is not None else report
+        self.redraw()
+
+    def _tick(self) -> None:
+        """The age of the last report may have become news."""
+        if self.report is not None and self._age() > self._source.interval_s:
+            self.redraw()
+
+    def _age(self) -> float:
+        return 0.0 if self._last_report_at is None else self._clock() - self._last_report_at
+
+    def redraw(self) -> None:
+        """Draws the screen that is shown."""
+        if isinstance(self.screen, Page):
+            self.screen.redraw()
+
+    def state_word(self) -> Span:
+        """The word at the right of the first line."""
+        return state_word(self.report, paused=self.paused, age_s=self._age(), interval_s=self._source.interval_s)
+
+    def notice(self) -> str:
+        """What stands in the second line instead of what is watched: why there is no news."""
+        if self.report is not None and self.report.ended:
+            return ended_notice(self.report)
+        return self._failure
+
+    def cost_words(self, width: int) -> str:
+        """What numascope itself costs, for the last line."""
+        return cost_words(self.report, width, self._resident_mib)
+
+    @property
+    def lit(self) -> Placement | None:
+        """The thread that is lit on the map, as the last report has it."""
+        if self.report is None or self._lit_key is None:
+            return None
+        return next((one for one in self.report.placements if one.key == self._lit_key), None)
+
+    def light(self, key: ThreadKey | None) -> None:
+        """Lights a thread on the map and goes there; None puts the light out."""
+        self._lit_key = key
+        if key is not None:
+            self._pages["overview"].query(PickList).first().pick(None)
+            self.action_show("overview")
+        self.redraw()
+
+    def light_finding(self, at: int) -> None:
+        """Lights the first thread of a finding; a finding without threads opens in full."""
+        if self.report is None or at >= len(self.report.findings):
+            return
+        keys = self.report.findings[at].keys
+        if keys:
+            self._lit_key = keys[0]
+            self.action_show("overview")
+            self.redraw()
+        else:
+            self.action_show("findings")
+            self._pages["findings"].query_one(PickList).pick(at)
+
+    def show_threads_on(self, cpus: tuple[int, ...]) -> None:
+        """Opens Threads with the filter of a CPU."""
+        self.action_show("threads")
+        page = self._pages["threads"]
+        if isinstance(page, ThreadsPage):
+            self.call_after_refresh(page.set_filter, f"cpu:{CpuSet.of(cpus)}")
+            self.call_after_refresh(self.redraw)
+
+    def action_show(self, name: str) -> None:
+        """Goes to a screen."""
+        if self.screen is not self._pages[name]:
+            self.switch_screen(name)
+
+    def action_pause(self) -> None:
+        """Holds the picture still, or goes on with the newest report."""
+        self.paused = not self.paused
+        if not self.paused and self._newest is not None:
+            self._take(self._newest)
+        self.redraw()
+
+    def action_next_theme(self) -> None:
+        """The next palette; NO_COLOR keeps its own."""
+        if self.no_color:
+            return
+        at = PALETTES.index(self.palette)
+        self.palette = PALETTES[(at + 1) % len(PALETTES)]
+        self.theme = f"numascope-{self.palette.name}"
+        self.screen.refresh(layout=True)
+        for widget in self.screen.query("*"):
+            widget.refresh()
+
+    def action_help(self) -> None:
+        """Opens the help, or leaves it."""
+        self.action_show("overview" if self.screen is self._pages["help"] else "help")
+
+    def action_next_finding(self, step: int) -> None:
+        """Picks the next finding on Overview or Findings; on Threads, its thread."""
+        if self.report is None or not self.report.findings:
+            return
+        number = len(self.report.findings)
+        if self.screen is self._pages["threads"]:
+            table = self.screen.query_one(ThreadTable)
+            keys = [key for finding in self.report.findings for key in finding.keys]
+            at = keys.index(table.cursor_key) if table.cursor_key in keys else -1 if step > 0 else 0
+            if keys:
+                table.pick(keys[(at + step) % len(keys)])
+            return
+        if self.screen is self._pages["help"]:
+            return
+        picks = self.screen.query_one(PickList)
+        now = -1 if picks.picked is None and step > 0 else picks.picked or 0
+        self.screen.set_focus(picks)
+        picks.pick((now + step) % number)
+
+    def action_zoom(self, closer: bool) -> None:  # noqa: FBT001  an action's argument is written in the key table
+        """One node of the map alone, or all again."""
+        if isinstance(self.screen, Overview):
+            self.screen.query_one(MachineMap).zoom(closer=closer)
+
+    def action_step_back(self) -> None:
+        """One step back: filter line, help, light, cursor, filter."""
+        self._step_back()
+
+    def action_leave(self) -> None:
+        """One step back; where there is none, quit."""
+        if self.screen is self._pages["help"]:
+            self.action_show("overview")
+            return
+        self.exit()
+
+    def _step_back(self) -> None:
+        page = self.screen
+        if page is self._pages["help"]:
+            self.action_show("overview")
+        elif isinstance(page, ThreadsPage):
+            if not page.close_filter() and not page.clear_filter():
+                self.action_show("overview")
+        elif isinstance(page, Overview):
+            if self._lit_key is not None:
+                self.light(None)
+            else:
+                page.clear_picks()
+            self.redraw()
+        else:
+            self.action_show("overview")
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: the app's keys by what they do."""
+        del screen
+        for key in KEYS:
+            if "app" in key.owners and not key.action.endswith("command_palette"):
+                title, _, rest = key.meaning.partition(":")
+                yield SystemCommand(
+                    title.capitalize(), f"{rest.strip()} ({key.label})".strip(), self._runner(key.action)
+                )
+
+    def _runner(self, action: str) -> Callable[[], None]:
+        def run() -> None:
+            self.call_later(self.run_action, action)
+
+        return run

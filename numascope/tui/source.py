@@ -1,0 +1,22 @@
+"""Where the dashboard gets its reports from: a live job, a recording, a test."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from numascope.review.report import Report
+
+
+class ReportSource(Protocol):
+    """Judged samples, one a step; used from one worker thread only."""
+
+    interval_s: float
+    """Seconds between two steps."""
+
+    def step(self) -> Report:
+        """The next report; blocks while it reads, and raises NumascopeError where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Gives back what the source keeps open."""
+        ...

@@ -1,0 +1,42 @@
+"""The few words that say how alive the picture is, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from numascope.review.report import Report
+from numascope.show.ink import Span
+from numascope.show.overview import clock
+
+STALE_INTERVALS: Final = 3
+"""After so many intervals without a report the picture is called stale."""
+
+_WIDE: Final = 100
+
+
+def state_word(report: Report | None, *, paused: bool, age_s: float, interval_s: float) -> Span:
+    """`live 1s`, `PAUSED`, `STALE 7s`, `ENDED` or `PARTIAL`, in eight cells or more."""
+    if report is None:
+        return Span("wait".rjust(8), "dim")
+    if report.ended:
+        return Span("ENDED".rjust(8), "warn", bold=True)
+    if paused:
+        return Span("PAUSED".rjust(8), "lit", bold=True)
+    if age_s > STALE_INTERVALS * interval_s:
+        return Span(f"STALE {age_s:.0f}s".rjust(8), "warn", bold=True)
+    if report.partial:
+        return Span("PARTIAL".rjust(8), "warn", bold=True)
+    return Span(f"live {interval_s:g}s".rjust(8), "near")
+
+
+def ended_notice(report: Report) -> str:
+    """That the target is gone, and of when the picture is."""
+    return f"ENDED: {report.title} is gone. This is its last state, {clock(report)}. q quits"
+
+
+def cost_words(report: Report | None, width: int, resident_mib: Callable[[], int]) -> str:
+    """Numascope's own share of one CPU, and its largest resident size where there is room; of fixed width."""
+    share = None if report is None else report.own_cpu_share
+    text = "self ?" if share is None else f"self {100 * share:.1f}%"
+    return text.rjust(10) if width < _WIDE else f"{text} {resident_mib()} MiB".rjust(18)

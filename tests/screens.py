@@ -1,0 +1,77 @@
+"""Runs a dashboard without a terminal and reads its screen as text."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from textual.pilot import Pilot
+
+from numascope.review.report import Report
+from numascope.tui.app import Dashboard
+
+Steps = Callable[[Dashboard, Pilot[None]], Awaitable[None]]
+
+
+class Scripted:
+    """A source that gives the reports of a list, then the last one again; `steps` counts."""
+
+    def __init__(self, *reports: Report, interval_s: float = 1.0) -> None:
+        self.interval_s = interval_s
+        self._reports = list(reports)
+        self.steps = 0
+        self.closed = False
+
+    def step(self) -> Report:
+        """The next report, numbered."""
+        report = self._reports[min(self.steps, len(self._reports) - 1)]
+        self.steps += 1
+        return replace(report, sample=replace(report.sample, number=self.steps))
+
+    def close(self) -> None:
+        """Notes that it was asked to."""
+        self.closed = True
+
+
+def dashboard(*shown: Report, theme: str = "dark", ascii_only: bool = False) -> Dashboard:
+    """An app whose clock stands still and whose own size is always the same."""
+    return Dashboard(Scripted(*shown), theme=theme, ascii_only=ascii_only, clock=lambda: 0.0, resident_mib=lambda: 38)
+
+
+def screen_text(app: Dashboard) -> str:
+    """What stands on the screen, a line a row, without trailing blanks."""
+    strips = app.screen._compositor.render_strips()
+    return "".join(strip.text.rstrip() + "\n" for strip in strips)
+
+
+def screen_rows(app: Dashboard) -> list[str]:
+    """The same as rows at their full width."""
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+async def settled(pilot: Pilot[None], app: Dashboard) -> None:
+    """Waits until the first report is drawn."""
+    deadline = time.monotonic() + 20
+    while app.report is None and time.monotonic() < deadline:
+        await pilot.pause(0.02)
+    await pilot.pause()
+    await pilot.pause()
+
+
+def drive(app: Dashboard, size: tuple[int, int], keys: Sequence[str] = (), steps: Steps | None = None) -> str:
+    """Runs the app in a window of that size, presses the keys, takes the steps, and gives the screen's text."""
+
+    async def run() -> str:
+        async with app.run_test(size=size) as pilot:
+            await settled(pilot, app)
+            for key in keys:
+                await pilot.press(key)
+            await pilot.pause()
+            await pilot.pause()
+            if steps is not None:
+                await steps(app, pilot)
+            return screen_text(app)
+
+    return asyncio.run(run())
