@@ -24,7 +24,7 @@ def parse_target(text: str) -> Wanted:
     return Wanted(int(found[1]), None if found[2] is None else int(found[2]), found[3] is not None)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A length of time such as `500ms`, `1s`, `10m`, as seconds."""
 
     name = "time"

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--width", type=click.IntRange(40, 400), default=None, help="Width of the page of --once; the terminal's, or 80."
 )
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII signs; by itself where LANG is C.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 def attach(
     *,
@@ -57,6 +58,7 @@ def attach(
     fail_on: str,
     pending_s: float,
     width: int | None,
+    ascii_only: bool,
     no_mouse: bool,
 ) -> None:
     """Watch a job: give its launcher's PID, the PIDs of ranks, or any process; PID=deviceN maps one to the plan by hand.
@@ -75,8 +77,10 @@ def attach(
     )
     try:
         if once:
-            raise click.exceptions.Exit(print_once(session, cast("FailOn", fail_on), for_s, width))
-        run_dashboard(session, mouse=not no_mouse)
+            raise click.exceptions.Exit(
+                print_once(session, cast("FailOn", fail_on), for_s, width, ascii_only=ascii_only)
+            )
+        run_dashboard(session, mouse=not no_mouse, ascii_only=ascii_only)
     finally:
         session.close()
 
@@ -86,19 +90,20 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def print_once(session: Session, level: FailOn, for_s: float, width: int | None) -> int:
+def print_once(session: Session, level: FailOn, for_s: float, width: int | None, *, ascii_only: bool = False) -> int:
     """Looks for a while, prints the page, and returns the exit code."""
     from numascope.cli.output import echo_lines, terminal_width, wants_colour
     from numascope.review.outcome import outcome_of
     from numascope.show.once import once_lines
 
     report = session.look(for_s)
-    echo_lines(once_lines(report, width=terminal_width(width)), colour=wants_colour())
+    echo_lines(once_lines(report, width=terminal_width(width)), colour=wants_colour(), ascii_only=ascii_only)
     return outcome_of(report, level).code
 
 
-def run_dashboard(session: Session, *, mouse: bool) -> None:
+def run_dashboard(session: Session, *, mouse: bool, ascii_only: bool = False) -> None:
     """Runs the dashboard until the user leaves it."""
+    from numascope.cli.output import wants_ascii
     from numascope.tui.app import Dashboard
 
-    Dashboard(session).run(mouse=mouse)
+    Dashboard(session, ascii_only=ascii_only or wants_ascii()).run(mouse=mouse)

@@ -26,10 +26,16 @@ def terminal_width(width: int | None) -> int:
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
-def echo_lines(lines: Iterable[Line], *, colour: bool) -> None:
-    """Prints lines as they are, in ASCII where the terminal's encoding has no more."""
+def wants_ascii() -> bool:
+    """Whether the signs must be ASCII: the locale is plain C, or the output cannot carry more."""
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "")
+    return locale in ("C", "POSIX") or not (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def echo_lines(lines: Iterable[Line], *, colour: bool, ascii_only: bool = False) -> None:
+    """Prints lines as they are, in ASCII where asked or where the terminal has no more."""
     lines = list(lines)
-    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+    if ascii_only or wants_ascii():
         from numascope.show.glyphs import to_ascii
 
         lines = [to_ascii(line) for line in lines]

@@ -20,7 +20,7 @@ from numascope.observe.sampler import Sampler
 from numascope.observe.select import Wanted, roots_of, select_jobs
 from numascope.observe.strangers import StrangerScan
 from numascope.plan.load import load_plan, parse_plan
-from numascope.plan.objects import Plan
+from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
 
@@ -70,6 +70,8 @@ def open_session(
     facts = scan_facts(root)
     notes: list[str] = []
     wanted = _present(root, facts, targets, notes) if targets else _wanted_by(plan, facts)
+    if plan is not None:
+        _check_subjects(plan, wanted)
     jobs = select_jobs(facts, wanted)
     source = "given" if plan is not None else ""
     if plan is None:
@@ -77,6 +79,16 @@ def open_session(
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes))
     return Session(Watch(machine, sampler, StrangerScan(root), question), sampler, machine, question, interval_s)
+
+
+def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:
+    """A device that the user gives by hand has to be one that the plan speaks of."""
+    subjects = plan.subjects()
+    for one in wanted:
+        subject = SCHEDULER if one.scheduler else None if one.device is None else Subject(one.device)
+        if subject is not None and subject not in subjects:
+            named = ", ".join(map(str, subjects)) or "nobody"
+            raise UsageError(f"{one.pid}={subject}: {plan.path} says nothing of {subject}, it names {named}")
 
 
 def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: list[str]) -> tuple[Wanted, ...]:
@@ -93,33 +105,29 @@ def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: lis
 
 
 def _why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
+    inner = _of_container(root, pid)
     try:
         os.kill(pid, 0)
     except PermissionError:
         return NotPermittedError(
-            f"{pid} is hidden from this user (/proc is mounted with hidepid): run as its owner or as root"
+            f"{pid} is hidden from this user (/proc is mounted with hidepid): run as its owner or as root{inner}"
         )
     except (ProcessLookupError, OverflowError):
-        pass
-    else:
-        leader = procfs.status_of(root, pid).get("Tgid", "")
-        if leader and leader != str(pid):
-            return TargetGoneError(f"{pid} is a thread of process {leader}: give {leader}")
-        return TargetGoneError(f"{pid} is a kernel thread or has just ended: give the pid of a process")
-    elsewhere = [one for one in procfs.pids(root) if _is_inner_pid(root, one, pid)]
-    if elsewhere:
-        comm = procfs.stat_of(root, elsewhere[0])
-        name = "" if comm is None else f" ({comm.comm})"
-        return TargetGoneError(
-            f"no process {pid} here; {pid} of a container is {elsewhere[0]}{name} here: give {elsewhere[0]}"
-        )
-    return TargetGoneError(f"no process {pid}: numascope jobs lists what runs here")
+        return TargetGoneError(f"no process {pid} here{inner or ': numascope jobs lists what runs'}")
+    leader = procfs.status_of(root, pid).get("Tgid", "")
+    if leader and leader != str(pid):
+        return TargetGoneError(f"{pid} is a thread of process {leader}: give {leader}{inner}")
+    return TargetGoneError(f"{pid} is a kernel thread or has just ended: give the pid of a process{inner}")
 
 
-def _is_inner_pid(root: HostRoot, pid: int, inner: int) -> bool:
-    """Whether a process carries this number in a pid namespace of its own (`NSpid` of proc_pid_status(5))."""
-    numbers = procfs.status_of(root, pid).get("NSpid", "").split()
-    return len(numbers) > 1 and str(inner) in numbers[1:]
+def _of_container(root: HostRoot, inner: int) -> str:
+    """Which process carries this number in a pid namespace of its own (`NSpid` of proc_pid_status(5)), as advice."""
+    for pid in procfs.pids(root):
+        numbers = procfs.status_of(root, pid).get("NSpid", "").split()
+        stat = procfs.stat_of(root, pid) if str(inner) in numbers[1:] else None
+        if stat is not None:
+            return f"; {inner} of a container is {pid} ({stat.comm}) here: give {pid}"
+    return ""
 
 
 def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:

@@ -31,7 +31,7 @@ class Member(NamedTuple):
     in_top: bool
 
 
-def resolve(  # noqa: PLR0917
+def resolve(
     plan: Plan, machine: Machine, subject: Subject, framework: str, members: Sequence[Member], cpuset: CpuSet | None
 ) -> tuple[Target | None, ...]:
     """The target of each member, None where no rule covers it; a `cpuset` that is not known (None) cuts nothing."""

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from numascope.cpuset import BadIdListError, CpuSet
 from numascope.observe.sample import ProcessFacts
+from numascope.review.report import Finding, NodeRates
+
+_SPILL_PAGES_PER_S: Final = 100.0
 
 _BINDING_MODES = frozenset({"bind", "prefer", "preferred", "prefer (many)"})
 
@@ -27,3 +33,22 @@ def judge_policy(process: ProcessFacts | None, wanted: CpuSet | None) -> tuple[s
         return "unknown", source
     binds = mode.partition("=")[0] in _BINDING_MODES
     return ("ok" if binds and held and held <= wanted else "elsewhere"), source
+
+
+def spilling_nodes(nodes: Mapping[int, NodeRates]) -> list[Finding]:
+    """Nodes that pages were meant for but that did not get them (`numa_foreign` of numastat), whosever pages they are."""
+    found = []
+    for number, rates in sorted(nodes.items()):
+        if rates.foreign is not None and rates.foreign >= _SPILL_PAGES_PER_S:
+            free = "free memory unknown" if rates.free_kib is None else f"{rates.free_kib / 2**20:.1f} GiB free"
+            found.append(
+                Finding(
+                    rule="spilling",
+                    severity="info",
+                    subject=f"node {number}",
+                    text=f"{rates.foreign:.0f} pages/s that were meant for it went to other nodes",
+                    evidence=f"numa_foreign of node {number}; {free}",
+                    remedy="make room there, or plan memory on a node that has some",
+                )
+            )
+    return found

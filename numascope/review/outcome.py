@@ -27,6 +27,8 @@ def outcome_of(report: Report, fail_on: FailOn) -> Outcome:
     """4 nobody left, 1 findings, 3 clean as far as seen, 0 clean; the first that holds."""
     if report.ended:
         return Outcome(4, "every target has ended")
+    if report.plan is not None and not any(one.target is not None for one in report.placements):
+        return Outcome(4, "the plan says nothing of these threads")
     if any(finding.severity in _WEIGHT[fail_on] for finding in report.findings):
         return Outcome(1, f'findings at or above "{fail_on}"')
     if report.partial:

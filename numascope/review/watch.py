@@ -18,6 +18,7 @@ from numascope.observe.strangers import Stranger
 from numascope.plan.objects import Plan
 from numascope.review import contention, plan_findings
 from numascope.review.cast import Cast, make_cast
+from numascope.review.memory import spilling_nodes
 from numascope.review.placements import Placer, Window
 from numascope.review.ranks import view_ranks
 from numascope.review.report import Finding, NodeRates, Placement, RankView, Report, Verdict
@@ -97,7 +98,8 @@ class Watch:
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
         self._own_busy = self._own_cost(sample.monotonic_ns)
         counts = Counter([one.verdict for one in placements])
-        findings = self._findings(sample, cast, placements, ranks, loads, counts)
+        nodes = _node_rates(window.first.nodes, sample.nodes, window.interval_s)
+        findings = self._findings(sample, cast, placements, ranks, loads, nodes, counts)
         if self._first_ns is None:
             self._first_ns = sample.monotonic_ns
         report = Report(
@@ -113,7 +115,7 @@ class Watch:
             findings=findings,
             counts=counts,
             loads=loads,
-            nodes=_node_rates(window.first.nodes, sample.nodes, window.interval_s),
+            nodes=nodes,
             partial=bool(sample.denied) or counts["unknown"] > 0 or any(job.notes for job in self._jobs),
             notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs)])),
             ended=sample.ended,
@@ -155,6 +157,7 @@ class Watch:
         placements: tuple[Placement, ...],
         ranks: tuple[RankView, ...],
         loads: Mapping[int, float | None],
+        nodes: Mapping[int, NodeRates],
         counts: Mapping[Verdict, int],
     ) -> tuple[Finding, ...]:
         active = [one for one in placements if one.busy or one.wait_ms_per_s]
@@ -163,6 +166,7 @@ class Watch:
             found += thread_findings(placements, ranks, sample.processes, self._machine)
         found += contention.starved(self._stuck(sample, placements), active)
         found += contention.crowded(ranks, active, loads, self._machine)
+        found += spilling_nodes(nodes)
         found += self._standing_findings(sample, cast, placements, ranks)
         if self._question.plan is not None:
             others = contention.others_on(active, loads, self._own_busy or 0.0)

@@ -8,7 +8,7 @@ from typing import Final
 import numascope
 from numascope.cpuset import CpuSet
 from numascope.observe.jobs import Job
-from numascope.review.report import VERDICTS_WORST_FIRST, Finding, Placement, RankView, Report
+from numascope.review.report import VERDICTS_WORST_FIRST, Finding, NodeRates, Placement, RankView, Report
 
 SCHEMA: Final = "numascope.diff/1"
 
@@ -25,6 +25,7 @@ def diff_document(report: Report) -> Document:
         "summary": _summary(report),
         "jobs": [_job(job, report) for job in report.jobs],
         "ranks": [_rank(rank) for rank in report.ranks],
+        "nodes": [_node(number, report.nodes[number]) for number in sorted(report.nodes)],
         "threads": [_thread(one) for one in report.placements],
         "findings": [_finding(one) for one in report.findings],
     }
@@ -116,6 +117,18 @@ def _rank(rank: RankView) -> Document:
         "busy": rank.busy,
         "wait_ms_per_s": rank.wait_ms_per_s,
         "migrations_per_s": rank.migrations_per_s,
+    }
+
+
+def _node(number: int, node: NodeRates) -> Document:
+    """Free memory and the node's own allocation counters, in pages per second."""
+    return {
+        "id": number,
+        "free_kib": node.free_kib,
+        "hit_per_s": node.hit,
+        "miss_per_s": node.miss,
+        "foreign_per_s": node.foreign,
+        "other_node_per_s": node.other_node,
     }
 
 

@@ -113,7 +113,7 @@ def _pairs() -> dict[str, str]:
     return {**found, **{sign: plain for sign, plain in FRAME.values() if not sign.isascii()}, "·": "."}
 
 
-_TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "↓": "v"})
+_TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "↓": "v", "├": "|", "└": "`", "≤": "<", "×": "x"})
 
 
 def to_ascii(line: Line) -> Line:

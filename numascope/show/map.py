@@ -158,7 +158,18 @@ def cell_words(report: Report, cells: MapCells, cpus: tuple[int, ...]) -> str:
     node = machine.node_of.get(cpu)
     parts = [f"CPU {cpu}", "?" if load is None else f"{round(100 * load)} %", "no node" if node is None else f"N{node}"]
     parts.extend(_around(machine, cpu))
-    return "  ".join([*parts, _who(report, cells, cpus)])
+    return "  ".join([*parts, _who(report, cells, cpus), *_node_words(report, node)])
+
+
+def _node_words(report: Report, node: int | None) -> list[str]:
+    """The node's free memory and the pages that missed it or went elsewhere, where its counters move."""
+    rates = None if node is None else report.nodes.get(node)
+    if rates is None:
+        return []
+    parts = [] if rates.free_kib is None else [f"{rates.free_kib / 2**20:.1f} GiB free"]
+    counters = (("missed", rates.miss), ("foreign", rates.foreign), ("from afar", rates.other_node))
+    parts.extend(f"{word} {rate:.0f} pages/s" for word, rate in counters if rate is not None and rate >= 1)
+    return [f"N{node}: {', '.join(parts)}"] if parts else []
 
 
 def _around(machine: Machine, cpu: int) -> list[str]:
