@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ def program(code: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         env={**os.environ, **environ},
     )
     try:
@@ -44,7 +46,8 @@ def program(code: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
         assert child.stdout.readline() == "ready\n"
         yield child
     finally:
-        child.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from numascope.cli import options
 from numascope.cli.arguments import Duration
 
 if TYPE_CHECKING:
@@ -28,25 +29,10 @@ if TYPE_CHECKING:
 @click.option(
     "--for", "for_s", type=Duration(0.05, 3600), default="1s", show_default=True, help="How long --once looks."
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info", "never"]),
-    default="warning",
-    show_default=True,
-    help="The least finding that ends --once with 1.",
-)
-@click.option(
-    "--pending-for",
-    "pending_s",
-    type=Duration(),
-    default="10m",
-    show_default=True,
-    help="How long a framework may take to bind its threads.",
-)
-@click.option(
-    "--width", type=click.IntRange(40, 400), default=None, help="Width of the page of --once; the terminal's, or 80."
-)
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII signs; by itself where LANG is C.")
+@options.fail_on("--once")
+@options.pending_for()
+@options.width()
+@options.ascii_only()
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 def attach(
     *,

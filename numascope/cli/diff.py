@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
+from numascope.cli import options
 from numascope.cli.arguments import Duration
 
 if TYPE_CHECKING:
     from numascope.cli.session import Session
     from numascope.review.outcome import FailOn, Outcome
+    from numascope.review.report import Report
 
 
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
@@ -37,23 +39,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="The diff document; with --watch a document, then one a line with what changed.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "info", "never"]),
-    default="warning",
-    show_default=True,
-    help="The least finding that ends 1.",
-)
-@click.option(
-    "--pending-for",
-    "pending_s",
-    type=Duration(),
-    default="10m",
-    show_default=True,
-    help="How long a framework may take to bind its threads.",
-)
+@options.fail_on("diff")
+@options.pending_for()
 @click.option("--all-rows", is_flag=True, help="Every thread of every finding.")
-@click.option("--width", type=click.IntRange(40, 400), default=None, help="Width of the text; the terminal's, or 80.")
+@options.width()
+@options.ascii_only()
 def diff(
     *,
     plan: str,
@@ -66,6 +56,7 @@ def diff(
     pending_s: float,
     all_rows: bool,
     width: int | None,
+    ascii_only: bool,
 ) -> None:
     """Compare where threads may run and did run with where PLAN puts them.
 
@@ -79,60 +70,70 @@ def diff(
     wanted = tuple(parse_target(text) for text in targets)
     window_s = interval_s if watch else (for_s if for_s is not None else 1.0)
     session = open_session(wanted, plan, interval_s=interval_s, window_s=window_s, pending_for_s=pending_s)
-    level = cast("FailOn", fail_on)
+    output = _Output(cast("FailOn", fail_on), as_json, all_rows, width, ascii_only)
     try:
-        if watch:
-            code = _watch(session, level, for_s, as_json=as_json, all_rows=all_rows, width=width)
-        else:
-            code = _once(session, level, window_s, as_json=as_json, all_rows=all_rows, width=width)
+        code = _watch(session, output, for_s) if watch else _once(session, output, window_s)
     finally:
         session.close()
     raise click.exceptions.Exit(code)
 
 
-def _once(session: Session, level: FailOn, for_s: float, *, as_json: bool, all_rows: bool, width: int | None) -> int:
-    from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
+class _Output(NamedTuple):
+    """How the user wants to be told."""
+
+    fail_on: FailOn
+    as_json: bool
+    all_rows: bool
+    width: int | None
+    ascii_only: bool
+
+    def text(self, report: Report, outcome: Outcome, above: str = "") -> None:
+        """Prints the text of a report, below a rule with the time where it is one of many."""
+        from numascope.cli.output import echo_lines, terminal_width, wants_colour
+        from numascope.show.diff import diff_lines
+        from numascope.show.ink import Span
+
+        lines = diff_lines(report, outcome, all_rows=self.all_rows, width=terminal_width(self.width))
+        if above:
+            lines.insert(0, (Span(f"── {above} ──", "dim"),))
+        echo_lines(lines, colour=wants_colour(), ascii_only=self.ascii_only)
+
+
+def _once(session: Session, output: _Output, for_s: float) -> int:
+    from numascope.cli.output import echo_json
     from numascope.review.outcome import outcome_of
-    from numascope.show.diff import diff_lines
     from numascope.show.diff_document import diff_document
 
     report = session.look(for_s)
-    outcome = outcome_of(report, level)
-    if as_json:
+    outcome = outcome_of(report, output.fail_on)
+    if output.as_json:
         echo_json(diff_document(report))
     else:
-        echo_lines(diff_lines(report, outcome, all_rows=all_rows, width=terminal_width(width)), colour=wants_colour())
+        output.text(report, outcome)
     return outcome.code
 
 
-def _watch(
-    session: Session, level: FailOn, for_s: float | None, *, as_json: bool, all_rows: bool, width: int | None
-) -> int:
-    """One report an interval; text is printed again only when what it says has changed."""
-    from numascope.cli.output import echo_json
+def _watch(session: Session, output: _Output, for_s: float | None) -> int:
+    """One report an interval, until the targets or the time end; the worst outcome is the code."""
     from numascope.review.outcome import outcome_of, worse
-    from numascope.show.diff_document import delta_document, diff_document
 
     began_s = time.monotonic()
     worst: Outcome | None = None
-    before = None
-    printed = None
+    before: Report | None = None
+    told: object = None
     count = 0
     try:
         while True:
             report = session.step()
-            outcome = outcome_of(report, level)
             # The first look has no time behind it: it is no verdict yet.
             if before is not None:
+                outcome = outcome_of(report, output.fail_on)
                 worst = outcome if worst is None else worse(worst, outcome)
-                if as_json:
-                    echo_json(diff_document(report) if count == 1 else delta_document(before, report), indent=None)
-                else:
-                    printed = _print_change(printed, report, outcome, all_rows=all_rows, width=width)
+                told = _tell(output, before, report, outcome, told)
             before = report
             count += 1
             passed_s = time.monotonic() - began_s
-            if report.ended or (for_s is not None and passed_s + session.interval_s / 2 > for_s and count > 1):
+            if report.ended or (for_s is not None and count > 1 and passed_s + session.interval_s / 2 > for_s):
                 break
             time.sleep(max(0.0, began_s + count * session.interval_s - time.monotonic()))
     except KeyboardInterrupt:
@@ -140,22 +141,15 @@ def _watch(
     return 0 if worst is None else worst.code
 
 
-def _print_change(printed: object, report: object, outcome: Outcome, *, all_rows: bool, width: int | None) -> object:
-    from numascope.cli.output import echo_lines, terminal_width, wants_colour
-    from numascope.review.report import Report
-    from numascope.show.diff import diff_lines
-    from numascope.show.ink import Span
+def _tell(output: _Output, before: Report, report: Report, outcome: Outcome, told: object) -> object:
+    """Prints what is new: a document, then a delta a line; as text all again when what it says has changed."""
+    from numascope.cli.output import echo_json
+    from numascope.show.diff_document import delta_document, diff_document
 
-    assert isinstance(report, Report)  # noqa: S101
+    if output.as_json:
+        echo_json(diff_document(report) if told is None else delta_document(before, report), indent=None)
+        return True
     says = (outcome, tuple((one.rule, one.subject, one.severity) for one in report.findings))
-    if says == printed:
-        return printed
-    clock = time.strftime("%H:%M:%S", time.localtime(report.sample.wall_s))
-    echo_lines(
-        [
-            (Span(f"── {clock} ──", "dim"),),
-            *diff_lines(report, outcome, all_rows=all_rows, width=terminal_width(width)),
-        ],
-        colour=wants_colour(),
-    )
+    if says != told:
+        output.text(report, outcome, above=time.strftime("%H:%M:%S", time.localtime(report.sample.wall_s)))
     return says

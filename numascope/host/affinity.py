@@ -39,18 +39,20 @@ class AffinityReader:
             raise kind(code, os.strerror(code), f"affinity of thread {tid}")
         return self._interned(self._buffer.raw)
 
-    def read_all(self, tids: Iterable[int]) -> list[CpuSet | None]:
-        """The same for many threads, None for each that cannot be read; `read` tells why."""
+    def read_all(self, tids: Iterable[int]) -> tuple[list[CpuSet | None], int]:
+        """The same for many threads, None for each that cannot be read, and how many these are; `read` tells why."""
         call, size, buffer, sets = self._call, self._size, self._buffer, self._sets
         found: list[CpuSet | None] = []
+        missing = 0
         for tid in tids:
             if call(tid, size, buffer):
                 found.append(None)
+                missing += 1
                 continue
             raw = buffer.raw
             known = sets.get(raw)
             found.append(self._interned(raw) if known is None else known)
-        return found
+        return found, missing
 
     def _interned(self, raw: bytes) -> CpuSet:
         known = self._sets.get(raw)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from numascope.cpuset import BadIdListError, CpuSet
 from numascope.host.text import safe_text
 
 _MIGRATIONS: Final = re.compile(rb"^se\.nr_migrations\s*:\s*(\d+)", re.MULTILINE)
 _CPU_LINE: Final = re.compile(rb"^cpu(\d+) ([\d ]+)$", re.MULTILINE)
+_ALLOWED: Final = re.compile(rb"^Cpus_allowed:\s*([0-9a-fA-F,]+)$", re.MULTILINE)
 _POLICY: Final = re.compile(rb"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave|\S)\S*)")
 _STAT_FIELDS: Final = 37
 """Fields after the name up to `processor`, number 39 of proc_pid_stat(5)."""
@@ -120,6 +122,15 @@ def parse_status(raw: bytes) -> Mapping[str, str]:
     """The `Name:value` lines of `status`, values stripped."""
     pairs = (line.partition(":") for line in raw.decode("utf-8", "replace").splitlines())
     return {name: value.strip() for name, _, value in pairs}
+
+
+def parse_allowed(raw: bytes) -> CpuSet | None:
+    """The mask `Cpus_allowed` of `status`, which unlike sched_getaffinity(2) keeps CPUs that are offline."""
+    found = _ALLOWED.search(raw)
+    try:
+        return None if found is None else CpuSet.from_mask(found[1].decode("ascii"))
+    except BadIdListError:
+        return None
 
 
 def parse_policy(raw: bytes) -> str | None:

@@ -6,8 +6,10 @@ import os
 import time
 from typing import Final
 
+from numascope.cpuset import CpuSet
 from numascope.host.parse_proc import (
     StatRecord,
+    parse_allowed,
     parse_cmdline,
     parse_environ,
     parse_migrations,
@@ -19,6 +21,12 @@ from numascope.host.root import AbsentError, HostRoot, as_host_error
 
 _POLICY_BYTES: Final = 40
 """`numa_maps` is produced mapping by mapping: 40 bytes hold the task's policy and walk no page table."""
+
+_SMALL: Final = 4096
+"""The files of a thread that are read here are shorter: `stat` and `schedstat` a line, `sched` some 50."""
+
+_STATUS_BYTES: Final = 1 << 14
+"""`status` holds four masks of up to 8,192 CPUs and nodes, as words and as lists."""
 
 _MOST_CMDLINE: Final = 1 << 16
 _MOST_ENVIRON: Final = 1 << 20
@@ -110,12 +118,12 @@ class TaskFiles:
         """A descriptor to keep; OSError as open(2)."""
         return os.open(f"{tid}/schedstat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)
 
-    def read(self, tid: int, name: str) -> bytes:
+    def read(self, tid: int, name: str, limit: int = _SMALL) -> bytes:
         """A small file of a thread, whole; AbsentError once it is gone, DeniedError."""
         try:
             descriptor = os.open(f"{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._directory)
             try:
-                return os.read(descriptor, 1 << 14)
+                return os.read(descriptor, limit)
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -124,6 +132,14 @@ class TaskFiles:
     def stat(self, tid: int) -> StatRecord | None:
         """`stat` of a thread; AbsentError once it is gone."""
         return parse_stat(self.read(tid, "stat"))
+
+    def allowed_mask(self, tid: int) -> CpuSet | None:
+        """The thread's mask with its offline CPUs, from `status`; AbsentError once it is gone."""
+        return parse_allowed(self.read(tid, "status", _STATUS_BYTES))
+
+    def cmdline(self, tid: int) -> tuple[str, ...]:
+        """The arguments of the thread's process, asked of this very thread; AbsentError once it is gone."""
+        return parse_cmdline(self.read(tid, "cmdline", _MOST_CMDLINE))
 
     def migrations(self, tid: int) -> int | None:
         """The thread's migration count; None where this kernel does not give it."""

@@ -83,12 +83,12 @@ class WatchedProcess:
         """Reads what may have changed since the last sample; False once no thread is left."""
         self.vanished, self.execed = 0, False
         columns = self.columns
-        columns.allowed = self._affinity.read_all(columns.tids)
+        columns.allowed, missing = self._affinity.read_all(columns.tids)
         # As many as before and each still answers: they are the same threads, and need not be listed.
-        if self._files.count() != len(columns.tids) or None in columns.allowed:
+        if missing or self._files.count() != len(columns.tids):
             if not self._meet_and_part(number):
                 return False
-            columns.allowed = self._affinity.read_all(columns.tids)
+            columns.allowed, _ = self._affinity.read_all(columns.tids)
         rotating = {at for at, tid in enumerate(columns.tids) if (tid + number) % ROTATION == 0}
         ran = self._find_who_ran(number, rotating)
         ran.update(at for at, state in enumerate(columns.states) if state == "R")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
-from operator import ne
+from operator import is_not, ne
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
@@ -61,6 +61,8 @@ class Placer:
         self._pending_for_s = pending_for_s
         self._ledgers: dict[ThreadKey, _Ledger] = {}
         self._placements: tuple[Placement, ...] = ()
+        self._restless: set[int] = set()
+        """Rows that are placed anew each time: what they show is a rate that falls, or a state that ends, by itself."""
         self._cast: Cast | None = None
 
     def place(self, window: Window, cast: Cast) -> tuple[Placement, ...]:
@@ -69,17 +71,19 @@ class Placer:
         pending = self._pending_modules(window.now, cast)
         placements = list(self._placements)
         if self._stands(window, cast):
-            due = self._due(window, placements)
+            due = self._due(window)
         else:
             alive = window.now.threads.row_of
             self._ledgers = {key: ledger for key, ledger in self._ledgers.items() if key in alive}
+            self._restless = set()
             placements = [_NOBODY] * len(keys)
             due = list(range(len(keys)))
         for row in due:
             part = cast.parts[row]
             ledger = self._ledgers[keys[row]] = self._ledger(window, row, keys[row], part)
             is_pending = part.target is not None and (part.rank, part.role.name) in pending
-            placements[row] = self._placement(window, row, part, ledger, pending=is_pending)
+            placement = placements[row] = self._placement(window, row, part, ledger, pending=is_pending)
+            (self._restless.discard if _rests(placement) else self._restless.add)(row)
         self._placements, self._cast = tuple(placements), cast
         return self._placements
 
@@ -89,20 +93,16 @@ class Placer:
         same = window.before is not None and window.before.threads.keys is keys and window.first.threads.keys is keys
         return same and cast is self._cast and len(self._placements) == len(keys)
 
-    def _due(self, window: Window, placements: Sequence[Placement]) -> list[int]:
-        """The rows of threads that did something in the window, or of which something changed."""
+    def _due(self, window: Window) -> list[int]:
+        """The rows of threads that did something in the window, or of which something changed; found without Python a row."""
         now, then = window.now.threads, window.first.threads
+        before = window.before.threads if window.before is not None else then
         rows = range(len(now.keys))
-        due = set(compress(rows, map(ne, now.run_ns, then.run_ns)))
+        due = set(self._restless)
+        due.update(compress(rows, map(ne, now.run_ns, then.run_ns)))
         due.update(compress(rows, map(ne, now.wait_ns, then.wait_ns)))
-        due.update(
-            row
-            for row, (placement, allowed, state) in enumerate(zip(placements, now.allowed, now.states, strict=True))
-            if placement.busy != 0.0
-            or placement.allowed is not allowed
-            or placement.state != state
-            or placement.verdict == "pending"
-        )
+        due.update(compress(rows, map(ne, now.states, before.states)))
+        due.update(compress(rows, map(is_not, now.allowed, before.allowed)))
         return sorted(due)
 
     def _ledger(self, window: Window, row: int, key: ThreadKey, part: Part) -> _Ledger:
@@ -182,6 +182,10 @@ class Placer:
             and process.started_s is not None
             and sample.wall_s - process.started_s < self._pending_for_s
         )
+
+
+def _rests(placement: Placement) -> bool:
+    return placement.busy == 0.0 and not placement.wait_ms_per_s and placement.verdict != "pending"
 
 
 def _rates(window: Window, row: int, key: ThreadKey) -> tuple[float | None, float | None, float | None]:

@@ -58,7 +58,7 @@ def refusal(data: bytes) -> str:
 
 
 @given(DOCUMENTS, LAYOUTS, st.booleans())
-def test_equals_the_standard_reader(document: object, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001
+def test_equals_the_standard_reader(document: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(document, indent=indent, ensure_ascii=ascii_only)
     assert plain(read_json("p.json", text.encode("utf-8", "surrogatepass"))) == json.loads(text)
 

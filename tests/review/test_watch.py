@@ -53,7 +53,10 @@ WORKER = 'named("worker", spin, 0.3); named("sleeper", sleep); time.sleep(0.3); 
 
 
 def test_a_job_in_its_place_is_clean(tmp_path: Path) -> None:
-    with program(BOUND % OWN_CPUS[0] + WORKER) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
+    with (
+        program(BOUND % OWN_CPUS[0] + WORKER) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
         report = watch.look(0.5)
 
     assert report.counts == {"ok": 3}
@@ -63,7 +66,10 @@ def test_a_job_in_its_place_is_clean(tmp_path: Path) -> None:
 
 
 def test_a_thread_moved_off_is_escaped_at_the_next_look_and_clean_when_put_back(tmp_path: Path) -> None:
-    with program(BOUND % OWN_CPUS[0] + WORKER) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
+    with (
+        program(BOUND % OWN_CPUS[0] + WORKER) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
         before = watch.look(0.3)
         tid = placed(before, "worker").key.tid
         os.sched_setaffinity(tid, {OWN_CPUS[1]})
@@ -83,7 +89,10 @@ def test_a_thread_moved_off_is_escaped_at_the_next_look_and_clean_when_put_back(
 
 
 def test_a_sleeping_thread_moved_off_is_astray_since_its_last_cpu_proves_nothing(tmp_path: Path) -> None:
-    with program(BOUND % OWN_CPUS[0] + WORKER) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
+    with (
+        program(BOUND % OWN_CPUS[0] + WORKER) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
         tid = placed(watch.look(0.2), "sleeper").key.tid
         os.sched_setaffinity(tid, {OWN_CPUS[1]})
         report = watch.look(0.3)
@@ -105,7 +114,10 @@ def test_a_fifth_of_the_time_outside_is_never_ok(tmp_path: Path) -> None:
         "        while time.perf_counter() - began < 0.016: pass\n"
         'named("roamer", roam); time.sleep(0.3); ready(); sleep()'
     )
-    with program(BOUND % OWN_CPUS[0] + code) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
+    with (
+        program(BOUND % OWN_CPUS[0] + code) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
         verdicts = set()
         for _ in range(5):
             report = watch.look(0.4)
@@ -118,12 +130,14 @@ def test_a_fifth_of_the_time_outside_is_never_ok(tmp_path: Path) -> None:
 
 
 def test_threads_that_want_one_cpu_while_another_idles_wait_and_are_counted(tmp_path: Path) -> None:
-    code = BOUND % OWN_CPUS[0] + "for _ in range(4): thread(spin, 1.0)\nready(); sleep()"
+    code = BOUND % OWN_CPUS[0] + "for _ in range(3):\n    if os.fork() == 0: spin()\nready(); spin()"
     with program(code) as child, session(plan_file(tmp_path, OWN_CPUS[1]), Wanted(child.pid, 0)) as watch:
         report = watch.look(1.0)
 
     waits = [one.wait_ms_per_s or 0.0 for one in report.placements]
-    assert sum(waits) > 1000, "four threads that always want one CPU wait three seconds a second where nothing else runs"
+    assert sum(waits) > 1000, (
+        "four threads that always want one CPU wait three seconds a second where nothing else runs"
+    )
 
 
 def test_a_rank_of_many_threads_on_one_cpu_has_collapsed_though_nothing_was_planned() -> None:
@@ -145,7 +159,10 @@ def test_a_plan_beyond_this_machine_blocks_and_says_what_is_missing(tmp_path: Pa
 
 
 def test_after_the_end_the_last_state_stands(tmp_path: Path) -> None:
-    with program(BOUND % OWN_CPUS[0] + WORKER) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
+    with (
+        program(BOUND % OWN_CPUS[0] + WORKER) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
         last = watch.look(0.2)
         child.kill()
         child.wait()

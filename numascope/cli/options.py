@@ -1,0 +1,51 @@
+"""Options that several verbs share, so that they are called and explained alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from numascope.cli.arguments import Duration
+
+_Body = TypeVar("_Body", bound=Callable[..., None])
+
+LEVELS = ("error", "warning", "info", "never")
+
+
+def fail_on(verb: str) -> Callable[[_Body], _Body]:
+    """`--fail-on`: the least finding that makes a verb end 1."""
+    return click.option(
+        "--fail-on",
+        type=click.Choice(LEVELS),
+        default="warning",
+        show_default=True,
+        help=f"The least finding that ends {verb} with 1.",
+    )
+
+
+def pending_for() -> Callable[[_Body], _Body]:
+    """`--pending-for`: how long a thread that its framework binds later is no fault."""
+    return click.option(
+        "--pending-for",
+        "pending_s",
+        type=Duration(),
+        default="10m",
+        show_default=True,
+        help="How long a framework may take to bind its threads.",
+    )
+
+
+def width() -> Callable[[_Body], _Body]:
+    """`--width`: columns of the text."""
+    return click.option(
+        "--width", type=click.IntRange(40, 400), default=None, help="Width of the text; the terminal's, or 80."
+    )
+
+
+def ascii_only() -> Callable[[_Body], _Body]:
+    """`--ascii`: signs that every terminal has."""
+    return click.option(
+        "--ascii", "ascii_only", is_flag=True, help="Draw with ASCII signs; by itself where the locale is C."
+    )
