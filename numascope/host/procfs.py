@@ -8,10 +8,12 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.host.parse_proc import (
+    Identity,
     StatRecord,
     parse_allowed,
     parse_cmdline,
     parse_environ,
+    parse_identity,
     parse_migrations,
     parse_policy,
     parse_stat,
@@ -132,6 +134,10 @@ class TaskFiles:
     def stat(self, tid: int) -> StatRecord | None:
         """`stat` of a thread; AbsentError once it is gone."""
         return parse_stat(self.read(tid, "stat"))
+
+    def identity(self, tid: int) -> Identity | None:
+        """Who a thread is; AbsentError once it is gone."""
+        return parse_identity(self.read(tid, "stat"))
 
     def allowed_mask(self, tid: int) -> CpuSet | None:
         """The thread's mask with its offline CPUs, from `status`; AbsentError once it is gone."""

@@ -78,11 +78,14 @@ class Sampler:
 
     def _refresh_processes(self) -> int:
         vanished = 0
-        for pid in self._tree.members():
+        queues = counters.run_queues(self._root)
+        # A thread waits behind another only where two are runnable besides the one that asks.
+        waiting = queues is None or queues.runnable > 2
+        for pid in self._tree.members(None if queues is None else queues.newest_pid):
             process = self._processes.get(pid)
             if process is None:
                 process = self._open(pid)
-            if process is None or not process.refresh(self._number):
+            if process is None or not process.refresh(self._number, waiting=waiting):
                 self._drop(pid)
                 continue
             vanished += process.vanished

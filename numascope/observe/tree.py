@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from numascope.host import procfs
-from numascope.host.counters import newest_pid
 from numascope.host.root import HostRoot
 
 
@@ -19,11 +18,10 @@ class ProcessTree:
         self._strangers: set[int] = set()
         self._members: set[int] = set(roots)
 
-    def members(self) -> frozenset[int]:
-        """The watched processes now; those that ended stay until `drop`."""
-        newest = newest_pid(self._root)
-        if self._follow and (newest is None or newest != self._newest):
-            self._newest = newest
+    def members(self, newest_pid: int | None) -> frozenset[int]:
+        """The watched processes now; those that ended stay until `drop`. While the newest pid stands, nobody was born."""
+        if self._follow and (newest_pid is None or newest_pid != self._newest):
+            self._newest = newest_pid
             self._look_for_new()
         return frozenset(self._members)
 

@@ -19,6 +19,9 @@ from numascope.observe.sample import ThreadKey
 ROTATION: Final = 10
 """What stands still is read again every tenth sample, so that nothing shown is older."""
 
+_QUIET_ROTATION: Final = 40
+"""Where no thread can be waiting for a CPU, one that did not run has the state that it had: only its name may be new."""
+
 _TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -79,8 +82,11 @@ class WatchedProcess:
         self._part(list(range(len(self.columns.tids))))
         self._files.close()
 
-    def refresh(self, number: int) -> bool:
-        """Reads what may have changed since the last sample; False once no thread is left."""
+    def refresh(self, number: int, *, waiting: bool) -> bool:
+        """Reads what may have changed since the last sample; False once no thread is left.
+
+        `waiting` says whether any thread of this machine may be waiting in a run queue.
+        """
         self.vanished, self.execed = 0, False
         columns = self.columns
         columns.allowed, missing = self._affinity.read_all(columns.tids)
@@ -89,10 +95,10 @@ class WatchedProcess:
             if not self._meet_and_part(number):
                 return False
             columns.allowed, _ = self._affinity.read_all(columns.tids)
-        rotating = {at for at, tid in enumerate(columns.tids) if (tid + number) % ROTATION == 0}
-        ran = self._find_who_ran(number, rotating)
+        ran = self._find_who_ran(number)
+        rotation = ROTATION if waiting else _QUIET_ROTATION
         ran.update(at for at, state in enumerate(columns.states) if state == "R")
-        due = ran | rotating
+        due = ran.union(at for at, tid in enumerate(columns.tids) if (tid + number) % rotation == 0)
         if self._ticks_only:
             due.update(range(len(columns.tids)))
         gone = [at for at in due if not self._read_stat(at, number, ran=at in ran)]
@@ -127,6 +133,7 @@ class WatchedProcess:
             self._affinity.read(tid)
         except DeniedError as error:
             self.denied = f"affinity of threads of {self.pid}: {error.strerror}"
+        migrations = self._files.migrations(tid)  # before any column grows: it says so where the thread is gone
         columns = self.columns
         columns.tids.append(tid)
         columns.keys.append(ThreadKey(self.pid, tid, stat.starttime_ticks, 0))
@@ -137,7 +144,7 @@ class WatchedProcess:
         columns.run_ns.append(_ticks_ns(stat) if self._ticks_only else None)
         columns.wait_ns.append(None)
         columns.slices.append(None)
-        columns.migrations.append(self._files.migrations(tid))
+        columns.migrations.append(migrations)
         columns.seen.append(number)
         columns.last_ran.append(number - ROTATION)
         columns.schedstats.append(self._open_schedstat(tid))
@@ -145,6 +152,7 @@ class WatchedProcess:
         columns.raw_stats.append(raw)
         if not self._ticks_only:
             self._take_times(len(columns.tids) - 1, self._times(tid, columns.schedstats[-1]), number)
+            columns.last_ran[-1] = number - ROTATION  # that it ran before it was met says nothing of now
 
     def _part(self, gone: list[int]) -> None:
         """Forgets the threads at these places."""
@@ -172,7 +180,7 @@ class WatchedProcess:
 
     # What they do
 
-    def _find_who_ran(self, number: int, rotating: set[int]) -> set[int]:
+    def _find_who_ran(self, number: int) -> set[int]:
         """The places of the threads that got the CPU since the last sample, by reading as few as prove that.
 
         The process's CPU clock is the sum of its threads' times, ended ones included: once those that ran lately account
@@ -183,13 +191,15 @@ class WatchedProcess:
         if self._ticks_only or (clock_ns is not None and clock_ns == self._clock_ns):
             return set()
         self._clock_ns = clock_ns
-        lately = {at for at, ran in enumerate(columns.last_ran) if number - ran <= ROTATION} | rotating
-        first = sorted(lately)
-        changed = self._read_times(first, number)
+        oldest = number - ROTATION
+        changed = self._read_times([at for at, ran in enumerate(columns.last_ran) if ran > oldest], number)
         if clock_ns is None or self._most_dead_ns is None or clock_ns - self._most_dead_ns > self._total_run_ns:
-            changed += self._read_times([at for at in range(len(columns.tids)) if at not in lately], number)
-            after_ns = process_clock_ns(self.pid)
-            self._most_dead_ns = None if after_ns is None else after_ns - self._total_run_ns
+            changed += self._read_times([at for at, ran in enumerate(columns.last_ran) if ran <= oldest], number)
+        after_ns = process_clock_ns(self.pid)
+        if after_ns is not None:
+            # Each look bounds it from above, the closer the less time the look took.
+            most_ns = after_ns - self._total_run_ns
+            self._most_dead_ns = most_ns if self._most_dead_ns is None else min(most_ns, self._most_dead_ns)
         return set(changed)
 
     def _read_times(self, places: list[int], number: int) -> list[int]:

@@ -162,8 +162,8 @@ def test_long_lists_with_a_step_are_written_as_taskset_takes_them() -> None:
 
 
 def test_the_verb_prints_text_json_and_colour(tmp_path: Path) -> None:
-    name = "hwloc-96em64t-4n"
-    root = unpack(MACHINES / name / "host.tar.bz2", tmp_path) / "96em64t-4n4d3ca2co"
+    name = "qemu-chiplets"
+    root = unpack(MACHINES / name / "host.tar.gz", tmp_path)
     text = CliRunner().invoke(topo, ["--root", str(root), "--width", "80"])
     assert text.exit_code == 0
     assert text.output == (MACHINES / name / "topo.txt").read_text(encoding="utf-8")
