@@ -13,7 +13,6 @@ from numascope.host import procfs
 from numascope.host.root import HostRoot
 from numascope.host.text import safe_text
 from numascope.machine.build import build_machine
-from numascope.machine.objects import Machine
 from numascope.observe.facts import scan_facts
 from numascope.observe.jobs import Facts, Job, find_jobs
 from numascope.observe.sampler import Sampler
@@ -33,7 +32,6 @@ class Session:
 
     watch: Watch
     sampler: Sampler
-    machine: Machine
     question: Question
     interval_s: float
 
@@ -78,7 +76,8 @@ def open_session(
         plan, source = _own_plan(facts, jobs, notes)
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes))
-    return Session(Watch(machine, sampler, StrangerScan(root), question), sampler, machine, question, interval_s)
+    watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question)
+    return Session(watch, sampler, question, interval_s)
 
 
 def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:

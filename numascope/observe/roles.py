@@ -69,6 +69,7 @@ class ProcessView(NamedTuple):
     comm: str
     cmdline: tuple[str, ...]
     rank_allowed: CpuSet | None
+    was_cleaner: bool = False
 
 
 def roles_of(process: ProcessView, threads: Sequence[ThreadFacts]) -> tuple[Role, ...]:
@@ -117,15 +118,19 @@ def _other(process: ProcessView) -> Role | None:
 
 
 def _dataset_process(process: ProcessView, threads: Sequence[ThreadFacts]) -> Role:
-    """A MindSpore worker's child: generator workers have helper threads; map workers and cleaners have one thread each."""
+    """A MindSpore worker's child: generator workers have helper threads; map workers and cleaners have one thread each.
+
+    What was once seen to be a cleaner stays one, whatever becomes of its rank's set.
+    """
     if process.comm == "independent_dat":
         return Role("minddata", "named", "the independent dataset process")
     if len(threads) > 1:
         return Role("minddata", "named", "a dataset worker process, by its parent and its feeder threads")
     only = threads[0] if threads else None
-    if only is not None and only.allowed is not None and only.allowed == process.rank_allowed:
+    inherits = only is not None and only.allowed is not None and only.allowed == process.rank_allowed
+    if inherits or process.was_cleaner:
         return Role("cleaner", "inferred", "one thread, with its rank's own set: a cleaning process")
-    return Role("minddata", "named", "a dataset worker process, by its parent")
+    return Role("minddata", "inferred", "a dataset worker process of one thread, by its parent and its own set")
 
 
 def _torch_helper(process: ProcessView) -> Role | None:

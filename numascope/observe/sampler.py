@@ -91,7 +91,8 @@ class Sampler:
             vanished += process.vanished
             if process.denied is not None:
                 self._denied[pid] = process.denied
-            self._refresh_facts(pid, again=process.execed)
+            # A mask that changed may have been changed by its cpuset.
+            self._refresh_facts(pid, again=process.execed or process.rebound)
         return vanished
 
     def _open(self, pid: int) -> WatchedProcess | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from itertools import compress
-from operator import ne
+from operator import is_not, ne
 from typing import Final
 
 from numascope.cpuset import CpuSet
@@ -67,6 +67,7 @@ class WatchedProcess:
         self.columns = Columns()
         self.vanished = 0
         self.execed = False
+        self.rebound = False
         self.denied: str | None = None
         self._files = TaskFiles(root, pid)
         self._affinity = affinity
@@ -89,7 +90,9 @@ class WatchedProcess:
         """
         self.vanished, self.execed = 0, False
         columns = self.columns
+        old = columns.allowed
         columns.allowed, missing = self._affinity.read_all(columns.tids)
+        self.rebound = any(map(is_not, old, columns.allowed))
         # As many as before and each still answers: they are the same threads, and need not be listed.
         if missing or self._files.count() != len(columns.tids):
             if not self._meet_and_part(number):

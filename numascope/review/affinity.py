@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.observe.roles import Role
 from numascope.plan.objects import Target
 from numascope.review.report import Outside, Severity, Verdict
@@ -32,14 +32,22 @@ class Judged(NamedTuple):
     reason: str
 
 
-def judge(target: Target | None, allowed: CpuSet | None, cpu: int | None, outside: Outside, *, pending: bool) -> Judged:
-    """The first row that holds, from unknown to ok."""
+def judge(
+    target: Target | None,
+    allowed: CpuSet | None,
+    cpu: int | None,
+    outside: Outside,
+    *,
+    pending: bool,
+    isolated: CpuSet = EMPTY,
+) -> Judged:
+    """The first row that holds, from unknown to ok; on isolated CPUs, which nobody balances, one CPU a thread is right."""
     if allowed is None or cpu is None:
         return Judged("unknown", "its allowed CPUs cannot be read" if allowed is None else "its CPU cannot be read")
     if target is None:
         return Judged("unplanned", "")
     if not target.cpus:
-        return Judged("blocked", f"no CPU of {target.planned or 'its plan'} is online and in its cpuset")
+        return Judged("blocked", f"planned {target.planned or target.why}: not online, or not in its cpuset")
     if not allowed:
         return Judged("blocked", "only offline CPUs are left in its allowed set")
     if pending:
@@ -50,9 +58,12 @@ def judge(target: Target | None, allowed: CpuSet | None, cpu: int | None, outsid
         if allowed.isdisjoint(target.cpus):
             return Judged("astray", "it may not run on any planned CPU; no CPU time seen yet")
         if outside.max_ns:
-            return Judged("loose", f"moved {outside.migrations} times: cannot rule out time outside")
+            return Judged(
+                "loose",
+                f"moved {outside.migrations} time{'' if outside.migrations == 1 else 's'}: cannot rule out time outside",
+            )
         return Judged("loose", "no CPU time seen outside")
-    if len(target.cpus) >= NARROW_FROM and 4 * len(allowed) <= len(target.cpus):
+    if len(target.cpus) >= NARROW_FROM and not target.cpus <= isolated and 4 * len(allowed) <= len(target.cpus):
         return Judged("narrow", "")
     return Judged("ok", "")
 

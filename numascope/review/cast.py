@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job, Rank
 from numascope.observe.roles import ProcessKind, ProcessView, Role, ThreadFacts, roles_of
-from numascope.observe.sample import ProcessFacts, Sample
+from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
 from numascope.plan.objects import SCHEDULER, Plan, Subject, Target
 from numascope.plan.resolve import Member, resolve
 
@@ -77,8 +77,14 @@ def cast_ranks(jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], plan:
     return tuple(found)
 
 
-def make_cast(jobs: Sequence[Job], sample: Sample, plan: Plan | None, machine: Machine) -> Cast:
-    """Gives every thread of a sample its part."""
+def make_cast(
+    jobs: Sequence[Job],
+    sample: Sample,
+    plan: Plan | None,
+    machine: Machine,
+    cleaners: Container[ThreadKey] = frozenset(),
+) -> Cast:
+    """Gives every thread of a sample its part; `cleaners` are the threads that were cleaning processes before."""
     ranks = cast_ranks(jobs, sample.processes, plan)
     seats = _seats(jobs, ranks, plan)
     rows_of: dict[int, list[int]] = {}
@@ -99,6 +105,7 @@ def make_cast(jobs: Sequence[Job], sample: Sample, plan: Plan | None, machine: M
             comm=comm,
             cmdline=process.cmdline if process is not None else (),
             rank_allowed=main_sets.get(seat.rank) if seat.rank is not None else None,
+            was_cleaner=sample.threads.keys[rows[0]] in cleaners,
         )
         for row, role in zip(rows, roles_of(view, threads), strict=True):
             roles[row] = role

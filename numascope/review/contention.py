@@ -16,7 +16,7 @@ _STARVED_BUSY: Final = 0.1
 _CROWDED_WAIT_MS_PER_S: Final = 200.0
 _IDLE_LOAD: Final = 0.2
 _USED: Final = 0.02
-_SHARED_LOAD: Final = 0.1
+SHARED_LOAD: Final = 0.1
 _SHARED_WAIT_MS_PER_S: Final = 200.0
 _COLLAPSED_THREADS: Final = 4
 
@@ -28,10 +28,10 @@ class Stuck(NamedTuple):
     for_ns: int
 
 
-def starved(stuck: Sequence[Stuck], active: Sequence[Placement]) -> list[Finding]:
+def starved(stuck: Sequence[Stuck], active: Sequence[Placement], ranks: Sequence[RankView]) -> list[Finding]:
     """Threads that want a CPU and get none: runnable all along without CPU time, or waiting nine tenths of the time."""
     found = {
-        one.placement.key: _starved(one.placement, f"runnable for {one.for_ns / 1e9:.1f} s without CPU time")
+        one.placement.key: _starved(one.placement, ranks, f"runnable for {one.for_ns / 1e9:.1f} s without CPU time")
         for one in stuck
         if one.for_ns >= _STARVED_NS
     }
@@ -40,19 +40,20 @@ def starved(stuck: Sequence[Stuck], active: Sequence[Placement]) -> list[Finding
             continue
         if one.wait_ms_per_s >= _STARVED_WAIT_MS_PER_S and one.busy <= _STARVED_BUSY:
             text = f"waits {one.wait_ms_per_s:.0f} ms/s for a CPU and gets {1000 * one.busy:.0f}"
-            found[one.key] = _starved(one, text)
+            found[one.key] = _starved(one, ranks, text)
     return list(found.values())
 
 
-def _starved(one: Placement, text: str) -> Finding:
+def _starved(one: Placement, ranks: Sequence[RankView], text: str) -> Finding:
+    owner = "" if one.rank is None else f"{ranks[one.rank].name} "
     where = "?" if one.cpu is None else str(one.cpu)
     return Finding(
         rule="starved",
         severity="error" if one.role.confidence == "named" and one.target is not None else "warning",
-        subject=f"{one.label} {one.key.tid}",
+        subject=f"{owner}{one.label} {one.key.tid}",
         text=text,
         evidence=f"queued on CPU {where}, allowed {one.allowed}",
-        remedy=f"see who runs there: ps -eLo pid,tid,psr,cls,rtprio,pcpu,comm | awk '$3 == {where}'",
+        remedy=f"see who runs there: ps -eLo pid,tid,psr,stat,cls,rtprio,pcpu,comm | awk '$3 == {where} && $4 ~ /^R/'",
         keys=(one.key,),
         rank=one.rank,
     )
@@ -121,12 +122,13 @@ def others_on(active: Sequence[Placement], loads: Mapping[int, float | None], ow
 
 def has_shared(ranks: Sequence[RankView], others: Mapping[int, float]) -> bool:
     """Whether some planned CPU is used by others at all, so that looking for their names is worth its cost."""
-    return any(others.get(cpu, 0.0) >= _SHARED_LOAD for rank in ranks for cpu in rank.planned_cpus)
+    return any(others.get(cpu, 0.0) >= SHARED_LOAD for rank in ranks for cpu in rank.planned_cpus)
 
 
 def shared(
     ranks: Sequence[RankView],
     active: Sequence[Placement],
+    starving: Sequence[Placement],
     others: Mapping[int, float],
     strangers: Sequence[Stranger],
 ) -> list[Finding]:
@@ -134,10 +136,10 @@ def shared(
     owners: dict[int, list[int]] = {}
     for index, rank in enumerate(ranks):
         for cpu in rank.planned_cpus:
-            if others.get(cpu, 0.0) >= _SHARED_LOAD:
+            if others.get(cpu, 0.0) >= SHARED_LOAD:
                 owners.setdefault(cpu, []).append(index)
     return [
-        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, active, strangers)
+        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, active, starving, strangers)
         for cpu, indexes in sorted(owners.items())
     ]
 
@@ -148,26 +150,38 @@ def _shared_cpu(
     owners: Sequence[RankView],
     indexes: Sequence[int],
     active: Sequence[Placement],
+    starving: Sequence[Placement],
     strangers: Sequence[Stranger],
 ) -> Finding:
     here = [one for one in active if one.rank in indexes and one.cpu == cpu and one.wait_ms_per_s]
     worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
     wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
-    who = max((one for one in strangers if one.cpu == cpu), key=lambda one: one.busy, default=None)
-    name = "unattributed" if who is None else f"{who.comm} {who.pid} last ran here, {_percent(who.busy)} busy in all"
+    hungry = next((one for one in starving if one.cpu == cpu), None)
+    who = max((one for one in strangers if one.cpu == cpu), key=lambda one: one.busy or 0.0, default=None)
+    name = "unattributed" if who is None else _stranger_words(who)
     return Finding(
         rule="shared",
-        severity="warning" if wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * _SHARED_LOAD else "info",
+        severity="warning"
+        if hungry is not None or (wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * SHARED_LOAD)
+        else "info",
         subject=f"CPU {cpu} of {', '.join(owner.name for owner in owners)}",
         text=f"others use {_percent(share)} of it: {name}",
-        evidence="nobody of the job waits there"
-        if worst is None
-        else f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there",
+        evidence=f"{hungry.label} {hungry.key.tid} starves there"
+        if hungry is not None
+        else f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there"
+        if worst is not None
+        else "nobody of the job waits there",
         remedy="not of this job, so numascope does not touch it"
         + ("" if who is None else f"; by hand: taskset -acp CPUS {who.pid}"),
         keys=() if worst is None else (worst.key,),
         rank=indexes[0],
     )
+
+
+def _stranger_words(one: Stranger) -> str:
+    if one.busy is None:
+        return f"{one.comm} {one.pid} runs here now"
+    return f"{one.comm} {one.pid} last ran here, {_percent(one.busy)} busy in all"
 
 
 def collapsed(ranks: Sequence[RankView], members: Sequence[Sequence[Placement]], machine: Machine) -> list[Finding]:

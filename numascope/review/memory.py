@@ -24,7 +24,7 @@ def judge_policy(process: ProcessFacts | None, wanted: CpuSet | None) -> tuple[s
     source = f"numa_maps of {process.pid}"
     if wanted is None:
         return "", source
-    if process.policy == "default":
+    if process.policy in ("default", "local"):
         return "unbound", source
     mode, _, nodes = process.policy.partition(":")
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
 from operator import is_not, ne
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
 from numascope.observe.rates import difference
 from numascope.observe.roles import Role
 from numascope.observe.sample import Sample, ThreadKey
@@ -56,11 +56,13 @@ class Window:
 class Placer:
     """Places every thread of one sample after another; keeps evidence as long as a thread's mask and target stand."""
 
-    def __init__(self, node_of: Mapping[int, int], pending_for_s: float) -> None:
-        self._node_of = node_of
+    def __init__(self, machine: Machine, pending_for_s: float) -> None:
+        self.machine = machine
         self._pending_for_s = pending_for_s
         self._ledgers: dict[ThreadKey, _Ledger] = {}
         self._placements: tuple[Placement, ...] = ()
+        self._bound: set[tuple[ThreadKey, str]] = set()
+        """(rank's main thread, role) of modules that were seen bound: what is on main's set after that was reset."""
         self._restless: set[int] = set()
         """Rows that are placed anew each time: what they show is a rate that falls, or a state that ends, by itself."""
         self._cast: Cast | None = None
@@ -127,7 +129,9 @@ class Placer:
         threads, key = window.now.threads, window.now.threads.keys[row]
         cpu = threads.cpus[row]
         busy, wait, migrations = _rates(window, row, key)
-        verdict, reason = judge(part.target, threads.allowed[row], cpu, ledger.outside, pending=pending)
+        verdict, reason = judge(
+            part.target, threads.allowed[row], cpu, ledger.outside, pending=pending, isolated=self.machine.cpus.isolated
+        )
         allowed = threads.allowed[row]
         stale = not ledger.ran and not busy and cpu is not None and allowed is not None and cpu not in allowed
         return Placement(
@@ -140,7 +144,7 @@ class Placer:
             allowed=allowed,
             cpu=cpu,
             cpu_stale=stale,
-            node=None if cpu is None else self._node_of.get(cpu),
+            node=None if cpu is None else self.machine.node_of.get(cpu),
             state=threads.states[row],
             verdict=verdict,
             severity=weigh(verdict, part.role, busy),
@@ -154,26 +158,28 @@ class Placer:
     def _pending_modules(self, sample: Sample, cast: Cast) -> frozenset[tuple[int | None, str]]:
         """(rank, role) of each module that its young rank's framework has not bound yet: all of it still on main's set."""
         young = {
-            one.index: one.rank.pid
+            one.rank.pid: one.index
             for one in cast.ranks
             if one.job.framework == "mindspore" and self._is_young(sample, one.rank.pid)
         }
         if not young:
             return frozenset()
         threads = sample.threads
-        rank_of = {pid: index for index, pid in young.items()}
-        main: dict[int | None, CpuSet | None] = {
-            rank_of[key.pid]: threads.allowed[row]
+        mains: dict[int | None, int] = {
+            young[key.pid]: row
             for row, key in enumerate(threads.keys)
-            if key.tid == key.pid and key.pid in rank_of
+            if key.tid == key.pid and key.pid in young and not _is_off(cast.parts[row], threads.allowed[row])
         }
-        open_modules: set[tuple[int | None, str]] = set()
-        left: set[tuple[int | None, str]] = set()
+        waiting: set[tuple[int | None, str]] = set()
         for row, part in enumerate(cast.parts):
-            if part.rank in main and part.role.name in _PENDING_ROLES:
-                module = (part.rank, part.role.name)
-                (open_modules if threads.allowed[row] == main[part.rank] else left).add(module)
-        return frozenset(open_modules - left)
+            main = mains.get(part.rank)
+            if main is None or part.role.name not in _PENDING_ROLES:
+                continue
+            if threads.allowed[row] == threads.allowed[main]:
+                waiting.add((part.rank, part.role.name))
+            else:
+                self._bound.add((threads.keys[main], part.role.name))
+        return frozenset((rank, role) for rank, role in waiting if (threads.keys[mains[rank]], role) not in self._bound)
 
     def _is_young(self, sample: Sample, pid: int) -> bool:
         process = sample.processes.get(pid)
@@ -182,6 +188,11 @@ class Placer:
             and process.started_s is not None
             and sample.wall_s - process.started_s < self._pending_for_s
         )
+
+
+def _is_off(part: Part, allowed: CpuSet | None) -> bool:
+    """Whether a main thread does not have the set that its launcher gave it: its rank was bound anew from outside."""
+    return part.target is not None and (allowed is None or not allowed <= part.target.cpus)
 
 
 def _rests(placement: Placement) -> bool:
@@ -205,6 +216,6 @@ def _rates(window: Window, row: int, key: ThreadKey) -> tuple[float | None, floa
     moved = difference(then.migrations[at], now.migrations[row])
     return (
         None if ran is None else ran / 1e9 / interval_s,
-        None if waited is None else waited / 1e6 / interval_s,
+        None if waited is None else min(1000.0, waited / 1e6 / interval_s),
         None if moved is None else moved / interval_s,
     )

@@ -18,7 +18,7 @@ def cut_targets(
     """One finding for each place of the plan whose CPUs are not all online and in the cpuset."""
     places: dict[str, list[Placement]] = {}
     for one in placements:
-        if one.target is not None and one.target.cpus.bits != one.target.planned.bits:
+        if one.target is not None and (one.target.cpus.bits != one.target.planned.bits or not one.target.planned):
             places.setdefault(f"{one.target.place} {one.target.planned}", []).append(one)
     return [_cut(members, processes, machine) for members in places.values()]
 
@@ -40,8 +40,10 @@ def _cut(members: Sequence[Placement], processes: Mapping[int, ProcessFacts], ma
         rule="plan-cut",
         severity="warning",
         subject=one.target.why,
-        text=f"planned {one.target.planned}, usable {one.target.cpus or 'nothing'}",
-        evidence=f"{one.target.place}; {'; '.join(parts) or f'not usable: {lost}'}; {len(members)} threads",
+        text=f"planned {one.target.planned}, usable {one.target.cpus or 'nothing'}"
+        if one.target.planned
+        else "none of its CPUs is online",
+        evidence=f"{one.target.place}; {'; '.join(parts) or f'not usable: {lost}'}; {len(members)} thread{'' if len(members) == 1 else 's'}",
         remedy="plan CPUs that are online and in the job's cpuset",
         keys=tuple(member.key for member in members),
         rank=one.rank,

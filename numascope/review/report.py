@@ -78,6 +78,8 @@ class Finding:
     remedy: str
     keys: tuple[ThreadKey, ...] = ()
     rank: int | None = None
+    weight: int = 0
+    """How bad it is among findings of its rule: ns of CPU time outside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ def _finding(
         remedy=_remedy(worst, members, processes, uniform),
         keys=tuple(one.key for one in members),
         rank=worst.rank,
+        weight=sum(one.outside.max_ns for one in members),
     )
 
 
@@ -182,9 +183,12 @@ def _roles(members: Sequence[Placement]) -> str:
 
 
 def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """By severity, then by rule: starved before escaped before the rest."""
+    """By severity, then by rule: starved before escaped before the rest; within a rule by time outside, then by rank."""
     rules = ("starved", "blocked", "escaped", "astray", "narrow", "loose", "collapsed", "crowded", "shared")
     order = {rule: at for at, rule in enumerate(rules)}
     return tuple(
-        sorted(findings, key=lambda one: (_RANKED[one.severity], order.get(one.rule, len(rules)), one.rank or 0))
+        sorted(
+            findings,
+            key=lambda one: (_RANKED[one.severity], order.get(one.rule, len(rules)), -one.weight, one.rank or 0),
+        )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -41,8 +41,8 @@ class Samples(Protocol):
 class Strangers(Protocol):
     """Who else uses the machine."""
 
-    def scan(self, watched: frozenset[int]) -> tuple[Stranger, ...]:
-        """Busy processes that are not watched."""
+    def scan(self, watched: frozenset[int], cpus: CpuSet) -> tuple[Stranger, ...]:
+        """Busy processes that are not watched, those on `cpus` at first sight."""
         ...
 
 
@@ -61,14 +61,23 @@ class Question:
 class Watch:
     """Judges one sample a step; evidence of a thread is kept as long as its mask and target stand."""
 
-    def __init__(self, machine: Machine, samples: Samples, strangers: Strangers, question: Question) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        read_machine: Callable[[], Machine],
+        samples: Samples,
+        strangers: Strangers,
+        question: Question,
+    ) -> None:
         self._machine = machine
+        self._read_machine = read_machine
         self._samples = samples
         self._strangers = strangers
         self._question = question
-        self._placer = Placer(machine.node_of, question.pending_for_s)
+        self._placer = Placer(self._machine, question.pending_for_s)
         self._window: deque[Sample] = deque()
         self._cast: Cast | None = None
+        self._cleaners: set[ThreadKey] = set()
         self._jobs: tuple[Job, ...] = ()
         self._last: Report | None = None
         self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
@@ -90,6 +99,8 @@ class Watch:
     def judge(self, sample: Sample) -> Report:
         """The report of a sample, after all the samples before it."""
         before = self._window[-1] if self._window else None
+        if before is not None and before.cpu_ticks.keys() != sample.cpu_ticks.keys():
+            self._see_hotplug()
         self._slide(sample)
         cast = self._renew_cast(sample, before)
         window = Window(self._window[0], before, sample)
@@ -125,6 +136,11 @@ class Watch:
         self._last = report
         return report
 
+    def _see_hotplug(self) -> None:
+        """CPUs went offline or came back: the machine is another one, and so are the targets."""
+        self._machine = self._placer.machine = self._read_machine()
+        self._cast = None
+
     def _slide(self, sample: Sample) -> None:
         self._window.append(sample)
         # 50 ms of slack: a tick that came a little late must not shorten the window by a whole interval.
@@ -144,7 +160,9 @@ class Watch:
         if old is not None and stands:
             return old
         self._jobs = select_jobs(sample.processes, self._question.wanted)
-        new = make_cast(self._jobs, sample, self._question.plan, self._machine)
+        new = make_cast(self._jobs, sample, self._question.plan, self._machine, self._cleaners)
+        keys = sample.threads.keys
+        self._cleaners |= {key for key, part in zip(keys, new.parts, strict=True) if part.role.name == "cleaner"}
         # An equal cast is the old object, so that rows which nothing happened to are known by it.
         same = old is not None and before is not None and before.threads.keys is sample.threads.keys and old == new
         self._cast = old if same else new
@@ -164,15 +182,18 @@ class Watch:
         found: list[Finding] = []
         if not counts.keys() <= UNTOLD:
             found += thread_findings(placements, ranks, sample.processes, self._machine)
-        found += contention.starved(self._stuck(sample, placements), active)
+        found += contention.starved(self._stuck(sample, placements), active, ranks)
+        starving = {key for one in found if one.rule == "starved" for key in one.keys}
         found += contention.crowded(ranks, active, loads, self._machine)
         found += spilling_nodes(nodes)
         found += self._standing_findings(sample, cast, placements, ranks)
         if self._question.plan is not None:
             others = contention.others_on(active, loads, self._own_busy or 0.0)
             if contention.has_shared(ranks, others):
-                strangers = self._strangers.scan(frozenset(sample.processes))
-                found += contention.shared(ranks, active, others, strangers)
+                hungry = [one for one in placements if one.key in starving] if starving else []
+                used = CpuSet.of(cpu for cpu, share in others.items() if share >= contention.SHARED_LOAD)
+                strangers = self._strangers.scan(frozenset(sample.processes), used)
+                found += contention.shared(ranks, active, hungry, others, strangers)
         return worst_first(found)
 
     def _standing_findings(

@@ -76,7 +76,7 @@ def _rows(
 
 def _row(one: Placement, report: Report) -> _Row:
     owner = "" if one.rank is None else f"{report.ranks[one.rank].name} "
-    planned = "–" if one.target is None else str(one.target.cpus) or "none"
+    planned = "–" if one.target is None else str(one.target.cpus or one.target.planned) or "none"
     allowed = "?" if one.allowed is None else str(one.allowed) or "none"
     return _Row(
         one.verdict, f"{owner}{one.label}", str(one.key.tid), planned, allowed, where_text(one), outside_text(one)
@@ -112,8 +112,9 @@ def _thread_lines(
     if left_out:
         lines.append((Span(f"    … and {left_out} more in the same way: --all-rows lists them", "dim"),))
     lines.extend(_wrapped(finding.evidence, "    ", width, dim=True))
-    planned = bool(rows) and rows[0].planned not in ("–", "none")
-    lines.append((Span(f"    put it back:  {finding.remedy}" if planned else f"    {finding.remedy}"),))
+    lines.append(
+        (Span(f"    put it back:  {finding.remedy}" if "taskset" in finding.remedy else f"    {finding.remedy}"),)
+    )
     return lines
 
 

@@ -60,6 +60,12 @@ def test_time_that_cannot_be_ruled_out_is_said() -> None:
     assert "moved 11 times: cannot rule out" in judge(target("0-3"), cpus("0-7"), 1, PERHAPS, pending=False).reason
 
 
+def test_one_cpu_a_thread_is_right_where_nobody_balances() -> None:
+    one_of_four = judge(target("2-5"), cpus("2"), 2, NOTHING, pending=False, isolated=cpus("2-5"))
+
+    assert one_of_four.verdict == "ok"
+
+
 @pytest.mark.parametrize(
     ("verdict", "role", "busy", "severity"),
     [
