@@ -18,6 +18,9 @@ _VERBS: Final = {
     "jobs": "The training jobs of this machine.",
     "attach": "The live dashboard of a job or process.",
     "diff": "Threads escaping their planned cores, with exit codes for scripts.",
+    "apply": "Put threads on their planned cores, with an undo record first.",
+    "hold": "Apply, then keep it so: put back what drifts.",
+    "revert": "Give threads back the sets that an apply replaced.",
     "demo": "A small job of our own, to try all of this on.",
 }
 """Verb → its line of help; `numascope.cli.VERB` holds a click command of that name."""
@@ -49,7 +52,7 @@ class _Verbs(click.Group):
 def verbs() -> None:
     """See where the threads of a training job run, against where they were planned to run.
 
-    It reads /proc and /sys and changes nothing.
+    It reads /proc and /sys. Only apply and revert change anything, and they say what before they do.
     """
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.facts import REBINDING
 from numascope.observe.sample import ProcessFacts
@@ -32,18 +32,7 @@ def thread_findings(
             target = None if one.target is None else one.target.cpus.bits
             allowed = None if one.allowed is None else one.allowed.bits
             groups.setdefault((one.verdict, one.rank, target, allowed), []).append(one)
-    if not groups:
-        return []
-    uniform = _uniform_processes(placements)
-    return [_finding(members, ranks, processes, machine, uniform) for members in groups.values()]
-
-
-def _uniform_processes(placements: Sequence[Placement]) -> frozenset[int]:
-    """Processes all of whose threads have one and the same target, so that one command can set them all."""
-    targets: dict[int, set[int | None]] = {}
-    for one in placements:
-        targets.setdefault(one.key.pid, set()).add(None if one.target is None else one.target.cpus.bits)
-    return frozenset(pid for pid, found in targets.items() if len(found) == 1 and None not in found)
+    return [_finding(members, ranks, processes, machine) for members in groups.values()]
 
 
 def _weight(one: Placement) -> tuple[object, ...]:
@@ -56,7 +45,6 @@ def _finding(
     ranks: Sequence[RankView],
     processes: Mapping[int, ProcessFacts],
     machine: Machine,
-    uniform: frozenset[int],
 ) -> Finding:
     members = sorted(members, key=_weight)
     worst = members[0]
@@ -68,7 +56,7 @@ def _finding(
         subject=f"{owner}{worst.label} {worst.key.tid}{more}",
         text=_text(worst),
         evidence=_evidence(worst, members, processes, machine),
-        remedy=_remedy(worst, members, processes, uniform),
+        remedy=_remedy(worst, members, ranks, processes),
         keys=tuple(one.key for one in members),
         rank=worst.rank,
         weight=sum(one.outside.max_ns for one in members),
@@ -145,7 +133,7 @@ def _rebinding(one: Placement, processes: Mapping[int, ProcessFacts]) -> str:
 
 
 def _remedy(
-    one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts], uniform: frozenset[int]
+    one: Placement, members: Sequence[Placement], ranks: Sequence[RankView], processes: Mapping[int, ProcessFacts]
 ) -> str:
     if one.target is None:
         return "run as the same user or as root to see more"
@@ -156,20 +144,16 @@ def _remedy(
     if one.verdict == "narrow" and process is not None and process.environ is not None:
         named = [name for name in REBINDING if name in process.environ]
         lasting = f"; lasting: start without {named[0]}" if named else ""
-    return f"{_taskset(one.target.cpus, members, uniform)}{lasting}"
+    return f"{_apply(one, members, ranks)}{lasting}"
 
 
-def _taskset(cpus: CpuSet, members: Sequence[Placement], uniform: frozenset[int]) -> str:
-    """The command that does it: whole processes where all their threads belong there, else thread by thread."""
-    if len(members) == 1:
-        return f"taskset -cp {cpus} {members[0].key.tid}"
-    pids = sorted({one.key.pid for one in members})
-    if uniform.issuperset(pids):
-        if len(pids) == 1:
-            return f"taskset -acp {cpus} {pids[0]}"
-        return f"for p in {' '.join(map(str, pids))}; do taskset -acp {cpus} $p; done"
-    tids = " ".join(str(one.key.tid) for one in members)
-    return f"for t in {tids}; do taskset -cp {cpus} $t; done"
+def _apply(one: Placement, members: Sequence[Placement], ranks: Sequence[RankView]) -> str:
+    """The command that puts them back: for their rank alone, as the device that the plan knows it by."""
+    assert one.target is not None  # noqa: S101  (the caller tells of the others)
+    view = None if one.rank is None else ranks[one.rank]
+    whom = f"{one.key.pid}=scheduler" if view is None else f"{view.pid}=device{view.device}"
+    inferred = " --inferred" if all(member.role.confidence == "inferred" for member in members) else ""
+    return f"numascope apply {shlex.quote(one.target.place.path)} {whom}{inferred}"
 
 
 def _roles(members: Sequence[Placement]) -> str:

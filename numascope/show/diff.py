@@ -113,7 +113,13 @@ def _thread_lines(
         lines.append((Span(f"    … and {left_out} more in the same way: --all-rows lists them", "dim"),))
     lines.extend(_wrapped(finding.evidence, "    ", width, dim=True))
     lines.append(
-        (Span(f"    put it back:  {finding.remedy}" if "taskset" in finding.remedy else f"    {finding.remedy}"),)
+        (
+            Span(
+                f"    put it back:  {finding.remedy}"
+                if finding.remedy.startswith("numascope apply")
+                else f"    {finding.remedy}"
+            ),
+        )
     )
     return lines
 

@@ -84,7 +84,7 @@ def test_a_thread_moved_off_is_escaped_at_the_next_look_and_clean_when_put_back(
     assert outcome_of(moved, "warning").code == 1
     (finding,) = [one for one in moved.findings if one.rule == "escaped"]
     assert finding.keys == (worker.key,)
-    assert f"taskset -cp {OWN_CPUS[0]} {tid}" in finding.remedy
+    assert finding.remedy == f"numascope apply {tmp_path / 'bind.json'} {child.pid}=device0"
     assert back.counts == {"ok": 3}
 
 

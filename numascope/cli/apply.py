@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from numascope.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numascope.cli.session import Session
+    from numascope.cli.steering import Style
+    from numascope.review.change import Selection
+    from numascope.review.report import Report
+    from numascope.steer.apply import Hand
+    from numascope.steer.change import OldMain
+    from numascope.steer.settle import Select, Settled
+    from numascope.steer.store import Store
+
+LOOK_S: Final = 0.3
+"""How long to look before the list is made, so that it says who spent time outside."""
+
+
+@click.command(short_help="Put threads on their planned cores, with an undo record first.")
+@click.argument("plan", type=click.Path())
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be set; ends 1 where there is something.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
+@click.option("--inferred", is_flag=True, help="Also threads whose role is told by evidence, not by name.")
+@click.option("--json", "as_json", is_flag=True, help="The journal document.")
+@options.pending_for()
+@click.option("--all-rows", is_flag=True, help="Every thread on a line of its own.")
+@options.width()
+@options.ascii_only()
+def apply(
+    *,
+    plan: str,
+    targets: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    everything: bool,
+    inferred: bool,
+    as_json: bool,
+    pending_s: float,
+    all_rows: bool,
+    width: int | None,
+    ascii_only: bool,
+) -> None:
+    """Set the affinity of threads that are not where PLAN puts them.
+
+    First shows what it will set and asks. Every old set is on the disk before the first is replaced: numascope revert
+    puts them back, also after a crash. Memory is not moved.
+
+    Exit code: 0 done, or nothing to do; 1 some thread did not take its set, or with --dry-run something is to do;
+    2 bad usage or input; 4 every target is gone.
+    """
+    from numascope.cli.arguments import parse_target
+    from numascope.cli.output import terminal_width
+    from numascope.cli.session import open_session
+    from numascope.cli.steering import Style, need_consent
+
+    need_consent(dry_run=dry_run, yes=yes, as_json=as_json)
+    wanted = tuple(parse_target(text) for text in targets)
+    style = Style(as_json, all_rows, terminal_width(width), ascii_only)
+    session = open_session(wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s)
+    try:
+        code = _apply(session, style, selector(inferred=inferred, everything=everything), dry_run=dry_run, yes=yes)
+    finally:
+        session.close()
+    raise click.exceptions.Exit(code)
+
+
+def selector(*, inferred: bool, everything: bool) -> Select:
+    """How a list is made from a report, by the user's choice of threads."""
+    from numascope.steer.change import select_changes
+
+    def select(report: Report, old_mains: Mapping[tuple[int, int], OldMain]) -> Selection:
+        return select_changes(report, inferred=inferred, everything=everything, old_mains=old_mains)
+
+    return select
+
+
+def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes: bool) -> int:
+    """Shows the list, asks, does it, and says what became of it; the exit code."""
+    from numascope.cli.steering import agrees, opened_store
+    from numascope.host.root import HostRoot
+    from numascope.show.apply import preview_lines, threads_text
+    from numascope.steer.apply import Hand
+    from numascope.steer.rights import check_rights
+
+    report = session.look(LOOK_S)
+    if report.ended:
+        style.text("exit 4: every target has ended")
+        return 4
+    selection = select(report, {})
+    style.lines(preview_lines(selection, report.title, dry=dry_run, all_rows=style.all_rows, width=style.width))
+    for note in report.notes:
+        style.text(f"note: {note}", dim=True)
+    if dry_run or not selection.changes:
+        return _nothing_done(report, selection, style)
+    root = HostRoot()
+    check_rights(root, os.geteuid(), {one.key.pid for one in selection.changes}, report.sample.processes)
+    with opened_store(root, create=True) as store:
+        assert store is not None  # noqa: S101  (made where it was missing)
+        if not yes and not agrees(f"set {threads_text(len(selection.changes))}?"):
+            style.text("exit 1: nothing was changed")
+            return 1
+        settled = _settle(session, store, Hand(root), (report, selection), select)
+        return _tell(settled, selection, store, style)
+
+
+def _nothing_done(report: Report, selection: Selection, style: Style) -> int:
+    from numascope.show.journal import change_document, journal_document, left_document
+
+    changes = [change_document(one) for one in selection.changes]
+    more = {"dry_run": True, "changes": changes, "left_alone": left_document(selection.left_alone)}
+    style.document(journal_document((), report.notes, more))
+    style.text("exit 1: dry run, nothing was tried" if changes else "exit 0: there is nothing to do")
+    return 1 if changes else 0
+
+
+def _settle(session: Session, store: Store, hand: Hand, first: tuple[Report, Selection], select: Select) -> Settled:
+    from numascope.steer.journal import OpenEntry, Source
+    from numascope.steer.settle import apply_until_settled
+
+    report, _ = first
+    plan = report.plan
+    path = None if plan is None else os.path.abspath(plan.path)
+    source = Source(path, None if plan is None else plan.sha256, report.title)
+    with store.locked():
+        entry = OpenEntry(store, "apply", source)
+        try:
+            return apply_until_settled(session.step, select, entry, hand, first)
+        except KeyboardInterrupt:
+            if entry.number is not None:
+                click.echo(f"numascope: interrupted; numascope revert {entry.number} puts back what was set", err=True)
+            raise
+        finally:
+            entry.close()
+
+
+def _tell(settled: Settled, selection: Selection, store: Store, style: Style) -> int:
+    from numascope.cli.steering import entry_rows
+    from numascope.review.change import FAILED
+    from numascope.show.apply import outcomes_text, result_lines
+    from numascope.show.journal import journal_document, left_document, result_document
+
+    outcomes = [one.outcome for one in settled.results]
+    failed = sum(one in FAILED for one in outcomes)
+    style.blank()
+    style.text(f"{outcomes_text(outcomes)}; each read back, {settled.passes} passes")
+    wrong = [one for one in settled.results if one.outcome in FAILED]
+    style.lines(result_lines(wrong, all_rows=style.all_rows, width=style.width))
+    for note in settled.notes:
+        style.text(f"note: {note}")
+    if settled.entry is not None:
+        style.text(f"undo: numascope revert {settled.entry}, recorded in {store.entry_path(settled.entry)}")
+    code, reason = 0, "done"
+    if settled.report.ended or (outcomes and set(outcomes) == {"gone"}):
+        code, reason = 4, "every target is gone"
+    elif failed or settled.notes:
+        code, reason = 1, f"{failed} did not take their set" if failed else "not settled"
+    more = {
+        "dry_run": False,
+        "changes": [result_document(one) for one in settled.results],
+        "left_alone": left_document(selection.left_alone),
+    }
+    style.document(journal_document(entry_rows(store, settled.entry), settled.notes, more))
+    style.text(f"exit {code}: {reason}")
+    return code

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from numascope.cli import options
+from numascope.cli.arguments import Duration
+
+if TYPE_CHECKING:
+    from numascope.cli.session import Session
+    from numascope.cli.steering import Style
+    from numascope.review.report import Report
+    from numascope.steer.hold import Act, Hold
+    from numascope.steer.journal import OpenEntry, Source
+    from numascope.steer.settle import Select
+    from numascope.steer.store import Store
+
+
+class _Wish(NamedTuple):
+    """What the user asked for."""
+
+    interval_s: float
+    for_s: float | None
+    yes: bool
+    revert_on_exit: bool
+
+
+@click.command(short_help="Apply, then keep it so: put back what drifts.")
+@click.argument("plan", type=click.Path())
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
+@click.option(
+    "--interval", "interval_s", type=Duration(0.2, 3600), default="1s", show_default=True, help="At most one act in it."
+)
+@click.option("--for", "for_s", type=Duration(0.2), default=None, help="How long; until the job ends, or Ctrl-C.")
+@click.option("--yes", is_flag=True, help="Do not ask before the first act.")
+@click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
+@click.option("--inferred", is_flag=True, help="Also threads whose role is told by evidence, not by name.")
+@click.option("--revert-on-exit", is_flag=True, help="Put everything back when it ends.")
+@options.pending_for()
+@options.width()
+@options.ascii_only()
+def hold(
+    *,
+    plan: str,
+    targets: tuple[str, ...],
+    interval_s: float,
+    for_s: float | None,
+    yes: bool,
+    everything: bool,
+    inferred: bool,
+    revert_on_exit: bool,
+    pending_s: float,
+    width: int | None,
+    ascii_only: bool,
+) -> None:
+    """Set the affinity of threads as apply does, and go on: new threads, a rewritten cpuset, restarted ranks.
+
+    One line is printed for each act. It stops when PLAN changes, and when something sets a thread back again and again.
+    Ctrl-C leaves things as they are; numascope revert puts them back.
+
+    Exit code: 0 held to the end; 1 something fought back, PLAN changed, or a thread did not take its set; 2 bad usage;
+    4 every target is gone.
+    """
+    from numascope.cli.apply import selector
+    from numascope.cli.arguments import parse_target
+    from numascope.cli.output import terminal_width
+    from numascope.cli.session import open_session
+    from numascope.cli.steering import Style, need_consent
+
+    need_consent(dry_run=False, yes=yes, as_json=False)
+    style = Style(as_json=False, all_rows=False, width=terminal_width(width), ascii_only=ascii_only)
+    wanted = tuple(parse_target(text) for text in targets)
+    unchanged = _watch_file(plan)
+    session = open_session(wanted, plan, interval_s=interval_s, window_s=max(1.0, interval_s), pending_for_s=pending_s)
+    try:
+        wish = _Wish(interval_s, for_s, yes, revert_on_exit)
+        code = _hold(session, style, selector(inferred=inferred, everything=everything), unchanged, wish)
+    finally:
+        session.close()
+    raise click.exceptions.Exit(code)
+
+
+def _watch_file(path: str) -> Callable[[], bool]:
+    """Whether a file still has the bytes that it has now; one that cannot be read any more has changed."""
+
+    def look() -> tuple[int, int, int]:
+        state = os.stat(path)
+        return state.st_ino, state.st_size, state.st_mtime_ns
+
+    def digest() -> str:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    with suppress(OSError):
+        first, content = look(), digest()
+
+        def unchanged() -> bool:
+            nonlocal first
+            try:
+                now = look()
+                if now != first and digest() != content:
+                    return False
+            except OSError:
+                return False
+            first = now
+            return True
+
+        return unchanged
+    return lambda: True  # the plan is opened next, and the error about it is better there
+
+
+def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[], bool], wish: _Wish) -> int:
+    """Asks, holds, and puts back what it did where that was wanted; the exit code."""
+    from numascope.cli.apply import LOOK_S
+    from numascope.cli.steering import agrees, opened_store
+    from numascope.host.root import HostRoot
+    from numascope.show.apply import preview_lines
+    from numascope.steer.apply import Hand
+    from numascope.steer.hold import Hold
+    from numascope.steer.journal import OpenEntry
+    from numascope.steer.rights import check_rights
+
+    report = session.look(LOOK_S)
+    if report.ended:
+        style.text("exit 4: every target has ended")
+        return 4
+    selection = select(report, {})
+    style.lines(preview_lines(selection, report.title, dry=False, all_rows=False, width=style.width))
+    root = HostRoot()
+    check_rights(root, os.geteuid(), {one.key.pid for one in report.placements if one.target}, report.sample.processes)
+    with opened_store(root, create=True) as store:
+        assert store is not None  # noqa: S101  (made where it was missing)
+        if not wish.yes and not agrees("set these now, and put back what drifts from now on?"):
+            style.text("exit 1: nothing was changed")
+            return 1
+        entry = OpenEntry(store, "hold", _source(report))
+        try:
+            code = _loop(session, store, Hold(entry, Hand(root), select), style, unchanged, wish)
+        finally:
+            entry.close()
+        return max(code, _end(store, entry, style, wish))
+
+
+def _source(report: Report) -> Source:
+    from numascope.steer.journal import Source
+
+    plan = report.plan
+    path = None if plan is None else os.path.abspath(plan.path)
+    return Source(path, None if plan is None else plan.sha256, report.title)
+
+
+def _loop(
+    session: Session, store: Store, holding: Hold, style: Style, unchanged: Callable[[], bool], wish: _Wish
+) -> int:
+    """One look an interval until the time, the targets, the plan or somebody's patience ends."""
+    from numascope.show.hold import act_line
+    from numascope.steer.hold import FoughtError
+
+    began_s = time.monotonic()
+    count = failed = 0
+    try:
+        while True:
+            report = session.step()
+            if report.ended:
+                style.text("exit 4: every target has ended")
+                return 4
+            if not unchanged():
+                style.text("the plan's file has changed: holding stops, the last state is left as it is")
+                return 1
+            act: Act | None
+            with store.locked():
+                act = holding.act(report, session.step)
+            if act is not None:
+                failed += act.failed
+                style.lines([act_line(act.wall_s, act.results)])
+                for note in act.notes:
+                    style.text(f"note: {note}", dim=True)
+            count += 1
+            if wish.for_s is not None and time.monotonic() - began_s + wish.interval_s / 2 > wish.for_s:
+                return 1 if failed else 0
+            time.sleep(max(0.0, began_s + count * wish.interval_s - time.monotonic()))
+    except FoughtError as error:
+        style.text(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 1 if failed else 0
+
+
+def _end(store: Store, entry: OpenEntry, style: Style, wish: _Wish) -> int:
+    """Says how to undo it, or undoes it."""
+    if entry.number is None:
+        style.text("nothing had to be set")
+        return 0
+    if not wish.revert_on_exit:
+        style.text(f"left as it is; undo: numascope revert {entry.number}")
+        return 0
+    from numascope.cli.revert import put_back
+    from numascope.host.root import HostRoot
+    from numascope.steer.ledger import choose, read_ledger
+
+    written = choose(read_ledger(store), store.here, entry.number)
+    return 0 if written is None else put_back(HostRoot(), store, written, style, force=False, yes=True)

@@ -1,0 +1,97 @@
+"""What apply and revert share: whether there is somebody to ask, where the journal lies, and how things are printed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from numascope.host.root import HostRoot
+    from numascope.show.ink import Line
+    from numascope.show.journal import EntryRow
+    from numascope.steer.store import Store
+
+
+class Style(NamedTuple):
+    """How the user wants to read it."""
+
+    as_json: bool
+    all_rows: bool
+    width: int
+    ascii_only: bool
+
+    def lines(self, lines: list[Line]) -> None:
+        """Prints text, and nothing where JSON is wanted."""
+        from numascope.cli.output import echo_lines, wants_colour
+
+        if not self.as_json and lines:
+            echo_lines(lines, colour=wants_colour(), ascii_only=self.ascii_only)
+
+    def text(self, text: str, *, dim: bool = False) -> None:
+        """Prints one text, broken at the width."""
+        import textwrap
+
+        from numascope.show.ink import Span
+
+        pieces = textwrap.wrap(text, self.width, break_on_hyphens=False, break_long_words=False) or [""]
+        self.lines([(Span(piece, "dim" if dim else "text"),) for piece in pieces])
+
+    def blank(self) -> None:
+        """Prints an empty line."""
+        self.lines([()])
+
+    def document(self, document: dict[str, object]) -> None:
+        """Prints a document where JSON is wanted."""
+        from numascope.cli.output import echo_json
+
+        if self.as_json:
+            echo_json(document)
+
+
+def need_consent(*, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """A usage error where a change is wanted and nobody can be asked: no terminal, or JSON is wanted."""
+    if dry_run or yes:
+        return
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        why = "--json asks nobody" if as_json else "no terminal: there is nobody to ask"
+        raise click.UsageError(f"{why}, so nothing is changed. Look at --dry-run first, then give --yes")
+
+
+def agrees(question: str) -> bool:
+    """Whether the user types y; Enter and everything else mean no, and so do keys typed before the question."""
+    import termios
+
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    answer: str = click.prompt(f"{question} y/[n]", default="n", show_default=False, prompt_suffix=": ")
+    return answer.strip() == "y"
+
+
+@contextlib.contextmanager
+def opened_store(root: HostRoot, *, create: bool) -> Iterator[Store | None]:
+    """The journals of this user; None where there are none and none are to be made."""
+    from numascope.host.here import read_here
+    from numascope.steer.store import NoJournalError, Store
+
+    try:
+        store = Store(read_here(root), os.environ, create=create)
+    except NoJournalError:
+        yield None
+        return
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def entry_rows(store: Store, number: int | None) -> tuple[EntryRow, ...]:
+    """An entry as it was just written, read back from its file; nothing where nothing was written."""
+    from numascope.steer.ledger import read_ledger
+    from numascope.steer.listing import row_of
+
+    entry = None if number is None else read_ledger(store).entry(number)
+    return () if entry is None else (row_of(entry, store.here),)

@@ -1,0 +1,112 @@
+"""All entries of the journal together: what of each is still to be put back, and which one a revert without an id means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from numascope.errors import InputError, UsageError
+from numascope.host.here import Here
+from numascope.review.change import Outcome, Thread
+from numascope.steer.journal import BACK, Entry, Recorded, parse_entry
+from numascope.steer.records import Damage
+from numascope.steer.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The entries of this boot by rising id, those of other boots, and what could not be read."""
+
+    entries: tuple[Entry, ...]
+    elsewhere: tuple[Entry, ...]
+    damages: tuple[Damage, ...]
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry of this boot with that id."""
+        return next((one for one in self.entries if one.header.id == number), None)
+
+
+def read_ledger(store: Store) -> Ledger:
+    """Reads every entry; a damaged one is used as far as it can be read."""
+    entries: list[Entry] = []
+    damages: list[Damage] = []
+    for number in store.ids():
+        path = store.entry_path(number)
+        try:
+            entry, found = parse_entry(store.read(number), path)
+        except InputError as error:
+            damages.append(Damage(path, error.problem))
+            continue
+        damages += found
+        if entry is None:
+            continue
+        if entry.header.id != number or entry.header.boot_id != store.here.boot_id:
+            damages.append(
+                Damage(f"{path}:1", "is not the entry or not of the boot that its file's place says: not used")
+            )
+            continue
+        entries.append(entry)
+    elsewhere = [entry for _, data, path in store.others() if (entry := parse_entry(data, path)[0]) is not None]
+    return Ledger(tuple(_marked(entries)), tuple(elsewhere), tuple(damages))
+
+
+def _marked(entries: list[Entry]) -> list[Entry]:
+    """The entries with what later ones have put back."""
+    back: dict[int, dict[Thread, tuple[int, Outcome]]] = {}
+    for entry in entries:
+        of = entry.header.reverts
+        if of is None or entry.header.kind != "revert":
+            continue
+        marks = back.setdefault(of, {})
+        found = [(one.thread, one.outcome) for one in entry.changes]
+        found += [(Thread(one.pid, one.tid, one.starttime), one.result) for one in entry.results]
+        for thread, outcome in found:
+            old = marks.get(thread)
+            if outcome is not None and (old is None or old[1] not in BACK):
+                marks[thread] = (entry.header.id, outcome)
+    return [
+        replace(one, changes=tuple(_mark(change, back[one.header.id]) for change in one.changes))
+        if one.header.id in back
+        else one
+        for one in entries
+    ]
+
+
+def _mark(change: Recorded, marks: dict[Thread, tuple[int, Outcome]]) -> Recorded:
+    mark = marks.get(change.thread)
+    return change if mark is None else replace(change, reverted_by=mark[0], revert_outcome=mark[1])
+
+
+def is_ours(entry: Entry, here: Here) -> bool:
+    """Whether the pids of an entry mean here what they meant when it was written."""
+    header = entry.header
+    return (header.boot_id, header.pid_namespace, header.time_namespace, header.uid) == (
+        here.boot_id, here.pid_namespace, here.time_namespace, here.uid,
+    )  # fmt: skip
+
+
+def has_work(entry: Entry, *, force: bool = False) -> bool:
+    """Whether a revert of it would have something to look at; what somebody changed since counts only with `force`."""
+    if entry.header.kind == "revert":
+        return False
+    return any(one.is_open and (force or one.revert_outcome != "changed") for one in entry.changes)
+
+
+def choose(ledger: Ledger, here: Here, number: int | None, *, force: bool = False) -> Entry | None:
+    """The entry of that id, or the newest of ours with something to put back; None where there is none. UsageError says why not."""
+    if number is None:
+        usable = [one for one in ledger.entries if is_ours(one, here) and has_work(one, force=force)]
+        return usable[-1] if usable else None
+    entry = ledger.entry(number)
+    if entry is None:
+        place = next((one.path for one in ledger.elsewhere if one.header.id == number), None)
+        why = (
+            f"no entry {number} of this boot"
+            if place is None
+            else f"{place}: is of another boot, its pids mean nothing now"
+        )
+        raise UsageError(f"{why}: numascope revert --list shows what there is")
+    if not is_ours(entry, here):
+        raise UsageError(f"entry {number} was written in another pid or time namespace: revert it there")
+    if entry.header.kind == "revert":
+        raise UsageError(f"entry {number} is itself a revert, of {entry.header.reverts}: apply the plan again instead")
+    return entry

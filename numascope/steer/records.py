@@ -1,0 +1,125 @@
+"""The lines of a journal file, typed: every field is checked on reading, since a record is data and never instructions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, NamedTuple
+
+import msgspec
+
+from numascope.cpuset import CpuSet
+from numascope.host.text import safe_text
+from numascope.review.change import Outcome
+
+SCHEMA: Final = "numascope.journal/1"
+
+Kind = Literal["apply", "revert", "hold"]
+
+_Pid = Annotated[int, msgspec.Meta(ge=1, le=1 << 22)]
+_Ticks = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+_Natural = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+_Mask = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")]
+_Text = Annotated[str, msgspec.Meta(max_length=4096)]
+
+
+class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
+    """The first line: who wrote this entry, when, in which boot and namespaces, and by which plan."""
+
+    schema: Literal["numascope.journal/1"]
+    id: _Natural
+    kind: Kind
+    wall_s: Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
+    began_ticks: _Ticks
+    """Clock ticks since boot when the first undo record was written; the first change was at least one tick later."""
+    host: _Text
+    uid: _Natural
+    boot_id: _Text
+    pid_namespace: _Natural
+    time_namespace: _Natural
+    plan: _Text | None = None
+    plan_sha256: _Text | None = None
+    title: _Text = ""
+    """The job, as screens name it."""
+    reverts: _Natural | None = None
+    """The entry whose changes this one takes back."""
+
+
+class Intent(msgspec.Struct, frozen=True, tag="intent", tag_field="line"):
+    """Written and synced before a thread's mask is set: what it is now and what it will be."""
+
+    pid: _Pid
+    tid: _Pid
+    starttime: _Ticks
+    process_starttime: _Ticks
+    comm: _Text
+    label: _Text
+    rank: _Text
+    role: _Text
+    before: _Mask
+    """`Cpus_allowed` of `status`, offline CPUs among it, in hexadecimal."""
+    before_was_cpuset: bool
+    after: _Mask
+
+
+class Done(msgspec.Struct, frozen=True, tag="result", tag_field="line"):
+    """What became of it; `read_back` is the mask that the thread had then, null where it could not be read."""
+
+    pid: _Pid
+    tid: _Pid
+    starttime: _Ticks
+    result: Outcome
+    read_back: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")] | None = None
+    why: _Text = ""
+
+
+Record = Header | Intent | Done
+
+_DECODER: Final = msgspec.json.Decoder(Record)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Damage(NamedTuple):
+    """A line that cannot be used, and why; its place as `path:line`."""
+
+    place: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
+def hex_mask(cpus: CpuSet) -> str:
+    """A set as the journal keeps it."""
+    return f"{cpus.bits:x}"
+
+
+def from_hex(mask: str) -> CpuSet:
+    """A set that the journal kept."""
+    return CpuSet(int(mask, 16))
+
+
+def printable(text: str) -> str:
+    """A text of a record as it may be shown: it was made safe before it was written, unless somebody else wrote it."""
+    return text if text.isprintable() else safe_text(text)
+
+
+def encode(records: list[Record]) -> bytes:
+    """The lines of these records."""
+    return b"".join(_ENCODER.encode(one) + b"\n" for one in records)
+
+
+def decode(data: bytes, path: str) -> tuple[list[Record], list[Damage]]:
+    """The records of a file and what in it cannot be used; a last line without its end was never finished and is left out."""
+    records: list[Record] = []
+    damages: list[Damage] = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            record = _DECODER.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            damages.append(Damage(f"{path}:{number}", safe_text(str(error))[:200]))
+            continue
+        if isinstance(record, Header) != (number == 1):
+            damages.append(Damage(f"{path}:{number}", "a header belongs in line 1 and nowhere else"))
+            continue
+        records.append(record)
+    return records, damages

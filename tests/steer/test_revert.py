@@ -1,0 +1,261 @@
+"""Masks put back: each thread its own, nobody else's, after a crash too, and journaled itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from processes import eventually, program
+from steering import (
+    ON_FIRST,
+    OWN_CPUS,
+    SLEEPERS,
+    SOURCE,
+    allowed,
+    changes_of,
+    do,
+    here,
+    masks,
+    outcomes,
+    settle,
+    store_in,
+    undo,
+    watching,
+)
+
+from numascope.errors import UsageError
+from numascope.steer.journal import OpenEntry
+from numascope.steer.ledger import choose, has_work, read_ledger
+from numascope.steer.listing import rows_of
+from numascope.steer.records import Intent
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
+]
+
+FIRST, SECOND = OWN_CPUS[:2] if len(OWN_CPUS) > 1 else (0, 0)
+
+
+def test_every_thread_gets_its_own_old_mask_back(tmp_path: Path) -> None:
+    with (
+        program(SLEEPERS.format(count=9)) as child,
+        watching(tmp_path, child.pid, FIRST) as session,
+        store_in(tmp_path) as store,
+    ):
+        for tid in sorted(masks(child.pid))[::3]:
+            os.sched_setaffinity(tid, {SECOND})
+        before = masks(child.pid)
+        settle(session, store)
+        assert allowed(child.pid) == {frozenset({FIRST})}
+        found = undo(store)
+        assert masks(child.pid) == before
+        assert undo(store) == ()
+
+    assert len(set(before.values())) == 2
+    assert outcomes(found) == {"set"}
+
+
+def test_what_somebody_changed_since_is_left_unless_forced(tmp_path: Path) -> None:
+    with (
+        program(SLEEPERS.format(count=3)) as child,
+        watching(tmp_path, child.pid, FIRST) as session,
+        store_in(tmp_path) as store,
+    ):
+        before = masks(child.pid)
+        settle(session, store)
+        tid = sorted(before)[2]
+        os.sched_setaffinity(tid, {SECOND})
+
+        found = undo(store)
+        left = masks(child.pid)
+        nothing_else = undo(store)
+        forced = undo(store, force=True)
+        assert masks(child.pid) == before
+
+    assert {one.thread.tid for one in found if one.outcome == "changed"} == {tid}
+    assert {key for key in before if left[key] != before[key]} == {tid}
+    assert nothing_else == ()
+    assert [(one.thread.tid, one.outcome) for one in forced] == [(tid, "set")]
+
+
+def test_a_thread_that_ended_is_gone_and_no_error(tmp_path: Path) -> None:
+    code = "def wait(): sys.stdin.readline()\none = thread(wait); ready(); one.join(); ready(); sleep()"
+    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
+        settle(session, store)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "ready\n"
+        assert eventually(lambda: len(masks(child.pid)) == 1)
+        found = undo(store)
+
+    assert sorted(one.outcome for one in found) == ["gone", "set"]
+
+
+def test_threads_born_later_with_the_new_set_get_what_their_group_had(tmp_path: Path) -> None:
+    code = (
+        "def more():\n"
+        "    sys.stdin.readline(); thread(sleep); thread(sleep)\n"
+        "    if not os.fork(): time.sleep(1000)\n"
+        "    ready(); sleep()\n"
+        "thread(more); ready(); sleep()"
+    )
+    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
+        before = masks(child.pid)
+        settle(session, store)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "ready\n"
+        offspring = [
+            int(pid)
+            for tid in masks(child.pid)
+            for pid in Path(f"/proc/{child.pid}/task/{tid}/children").read_text().split()
+        ]
+        try:
+            assert allowed(child.pid) == {frozenset({FIRST})}
+            found = undo(store)
+            assert set(masks(child.pid).values()) == set(before.values())
+            assert [set(masks(pid).values()) for pid in offspring] == [set(before.values())]
+        finally:
+            for pid in offspring:
+                os.kill(pid, 9)
+
+    assert [one.inherited for one in found].count(True) == 3
+
+
+def test_a_bystander_that_had_the_new_set_before_keeps_it(tmp_path: Path) -> None:
+    code = f'named("bound", lambda: (os.sched_setaffinity(0, {{{FIRST}}}), sleep()))\nthread(sleep); time.sleep(0.2); ready(); sleep()'
+    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
+        before = masks(child.pid)
+        settle(session, store)
+        undo(store)
+        assert masks(child.pid) == before
+
+    assert len(set(before.values())) == 2
+
+
+def test_an_entry_of_another_boot_or_namespace_is_listed_and_never_acted_on(tmp_path: Path) -> None:
+    other_boot = here(boot_id="00000000-1111-2222-3333-444444444444", host="other")
+    other_namespace = here(pid_namespace=12345)
+    with program(SLEEPERS.format(count=1)) as child:
+        before = masks(child.pid)
+        for where in (other_boot, other_namespace):
+            with watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path, where) as store:
+                settle(session, store)
+            for tid in before:
+                os.sched_setaffinity(tid, OWN_CPUS)
+        with store_in(tmp_path) as store:
+            states = {row.state for row in rows_of(read_ledger(store), store.here)}
+            nothing = undo(store)
+            with pytest.raises(UsageError, match="namespace"):
+                undo(store, 1)
+            with pytest.raises(UsageError, match="no entry 2"):
+                undo(store, 2)
+
+    assert states == {"of another boot", "of another namespace"}
+    assert nothing == ()
+
+
+def test_without_an_id_the_newest_that_has_something_left_is_taken(tmp_path: Path) -> None:
+    with (
+        program(SLEEPERS.format(count=3)) as child,
+        watching(tmp_path, child.pid, FIRST) as session,
+        store_in(tmp_path) as store,
+    ):
+        before = masks(child.pid)
+        changes = changes_of(session)
+        do(changes[:2], store)
+        do(changes[2:], store)
+        second = {one.thread for one in undo(store)}
+        first = {one.thread for one in undo(store)}
+        assert undo(store) == ()
+        assert masks(child.pid) == before
+        ledger = read_ledger(store)
+
+    assert second == {one.thread for one in changes[2:]}
+    assert first == {one.thread for one in changes[:2]}
+    assert [(one.header.id, one.header.kind, one.header.reverts) for one in ledger.entries] == [
+        (1, "apply", None), (2, "apply", None), (3, "revert", 2), (4, "revert", 1),
+    ]  # fmt: skip
+    assert not any(map(has_work, ledger.entries))
+
+
+def test_a_revert_is_not_reverted(tmp_path: Path) -> None:
+    with (
+        program(SLEEPERS.format(count=1)) as child,
+        watching(tmp_path, child.pid, FIRST) as session,
+        store_in(tmp_path) as store,
+    ):
+        settle(session, store)
+        undo(store)
+        with pytest.raises(UsageError, match="itself a revert"):
+            choose(read_ledger(store), store.here, 2)
+
+
+def test_a_thread_that_follows_its_cpuset_is_given_every_possible_cpu(tmp_path: Path) -> None:
+    with (
+        program(SLEEPERS.format(count=1)) as child,
+        watching(tmp_path, child.pid, FIRST) as session,
+        store_in(tmp_path) as store,
+    ):
+        settle(session, store)
+        undo(store)
+        apply, revert = read_ledger(store).entries
+
+    possible = Path("/sys/devices/system/cpu/possible").read_text().strip()
+    assert {one.before_was_cpuset for one in apply.changes} == {True}
+    assert {str(one.after) for one in revert.changes} == {possible}
+
+
+def test_one_that_was_bound_by_hand_is_given_its_very_mask(tmp_path: Path) -> None:
+    with (
+        program(ON_FIRST + SLEEPERS.format(count=1)) as child,
+        watching(tmp_path, child.pid, SECOND) as session,
+        store_in(tmp_path) as store,
+    ):
+        settle(session, store)
+        undo(store)
+        apply, revert = read_ledger(store).entries
+
+    assert {one.before_was_cpuset for one in apply.changes} == {False}
+    assert {str(one.after) for one in revert.changes} == {str(FIRST)}
+
+
+def test_threads_born_while_others_are_put_back_are_found(tmp_path: Path) -> None:
+    code = (
+        "def short(): time.sleep(0.05)\n"
+        "def busy():\n"
+        "    while True: thread(short); time.sleep(0.002)\n"
+        "for _ in range(3): thread(busy)\n"
+        "time.sleep(0.2); ready(); sleep()"
+    )
+    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
+        settle(session, store)
+        time.sleep(0.2)
+        assert allowed(child.pid) == {frozenset({FIRST})}
+        found = undo(store)
+        assert allowed(child.pid) == {frozenset(OWN_CPUS)}
+
+    assert any(one.inherited for one in found)
+
+
+def test_an_old_set_that_is_offline_as_a_whole_stays_in_the_journal(tmp_path: Path) -> None:
+    with program(ON_FIRST + SLEEPERS.format(count=0)) as child, store_in(tmp_path) as store:
+        start = int(Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        after, far = f"{1 << FIRST:x}", f"{1 << 8000:x}"
+        with store.locked():
+            entry = OpenEntry(store, "apply", SOURCE)
+            entry.intend([Intent(child.pid, child.pid, start, start, "python", "main", "", "main", far, False, after)])  # noqa: FBT003
+            entry.close()
+        found = undo(store)
+        again = undo(store)
+        assert allowed(child.pid) == {frozenset({FIRST})}
+
+    assert [one.outcome for one in (*found, *again)] == ["pending", "pending"]
+    assert "online" in found[0].why
