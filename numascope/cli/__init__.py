@@ -21,6 +21,7 @@ _VERBS: Final = {
     "apply": "Put threads on their planned cores, with an undo record first.",
     "hold": "Apply, then keep it so: put back what drifts.",
     "revert": "Give threads back the sets that an apply replaced.",
+    "rights": "What you may read of a process and change for it, and what would open the rest.",
     "demo": "A small job of our own, to try all of this on.",
 }
 """Verb → its line of help; `numascope.cli.VERB` holds a click command of that name."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LOOK_S: Final = 0.3
 """How long to look before the list is made, so that it says who spent time outside."""
 
+LOOKS: Final = 3
+
 
 @click.command(short_help="Put threads on their planned cores, with an undo record first.")
 @click.argument("plan", type=click.Path())
@@ -91,7 +93,7 @@ def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes
     from numascope.steer.apply import Hand
     from numascope.steer.rights import check_rights
 
-    report = session.look(LOOK_S)
+    report = session.look(LOOK_S, LOOKS)
     if report.ended:
         style.text("exit 4: every target has ended")
         return 4

@@ -117,7 +117,7 @@ def _watch_file(path: str) -> Callable[[], bool]:
 
 def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[], bool], wish: _Wish) -> int:
     """Asks, holds, and puts back what it did where that was wanted; the exit code."""
-    from numascope.cli.apply import LOOK_S
+    from numascope.cli.apply import LOOK_S, LOOKS
     from numascope.cli.steering import agrees, opened_store
     from numascope.host.root import HostRoot
     from numascope.show.apply import preview_lines
@@ -126,7 +126,7 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
     from numascope.steer.journal import OpenEntry
     from numascope.steer.rights import check_rights
 
-    report = session.look(LOOK_S)
+    report = session.look(LOOK_S, LOOKS)
     if report.ended:
         style.text("exit 4: every target has ended")
         return 4

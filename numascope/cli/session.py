@@ -23,7 +23,8 @@ from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
 
-_SAMPLES: Final = 10
+SAMPLES: Final = 10
+"""A one-shot verb looks ten times, so that time outside is seen and not only masks."""
 
 
 @dataclass
@@ -39,12 +40,12 @@ class Session:
         """The next report, now."""
         return self.watch.step()
 
-    def look(self, for_s: float) -> Report:
-        """The report of ten samples spread over `for_s`."""
+    def look(self, for_s: float, samples: int = SAMPLES) -> Report:
+        """The report of so many samples, two at least, spread over `for_s`."""
         report = self.step()
         began_s = time.monotonic()
-        for count in range(1, _SAMPLES):
-            time.sleep(max(0.0, began_s + for_s * count / (_SAMPLES - 1) - time.monotonic()))
+        for count in range(1, samples):
+            time.sleep(max(0.0, began_s + for_s * count / (samples - 1) - time.monotonic()))
             report = self.step()
         return report
 

@@ -27,13 +27,18 @@ class Hand:
 
     root: HostRoot
     kernel: Kernel = field(default_factory=LinuxKernel)
+    _possible: CpuSet | None = field(default=None, init=False)
 
     def undo_mask(self, mask: CpuSet, *, was_cpuset: bool) -> CpuSet:
         """What gives a thread this mask back; every possible CPU to one that had its whole cpuset, so that it follows it again.
 
         Given its cpuset's own CPUs by name it would not grow with it (Linux 6.2 and later keep the mask that was asked for).
         """
-        return mask | possible_cpus(self.root) if was_cpuset else mask
+        if not was_cpuset:
+            return mask
+        if self._possible is None:
+            self._possible = possible_cpus(self.root)  # fixed since boot
+        return mask | self._possible
 
     def limit(self, pid: int) -> CpuSet:
         """The CPUs that a process may use now: online and in its cpuset; only the former where its cpuset cannot be read."""

@@ -1,0 +1,19 @@
+"""All benches, one after the other; each prints ratios against a peer of the same run."""
+
+from __future__ import annotations
+
+import dashboard_cost
+import steer_cost
+import topo_cost
+import watch_cost
+
+
+def main() -> None:
+    """Runs them."""
+    for bench in (topo_cost, watch_cost, dashboard_cost, steer_cost):
+        bench.main()
+        print()
+
+
+if __name__ == "__main__":
+    main()
