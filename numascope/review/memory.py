@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from numascope.cpuset import BadIdListError, CpuSet
-from numascope.observe.sample import ProcessFacts
+from numascope.observe.rates import difference
+from numascope.observe.sample import NodeCounters, ProcessFacts
 from numascope.review.report import Finding, NodeRates
 
 _SPILL_PAGES_PER_S: Final = 100.0
@@ -33,6 +34,28 @@ def judge_policy(process: ProcessFacts | None, wanted: CpuSet | None) -> tuple[s
         return "unknown", source
     binds = mode.partition("=")[0] in _BINDING_MODES
     return ("ok" if binds and held and held <= wanted else "elsewhere"), source
+
+
+def node_rates(
+    then: Mapping[int, NodeCounters], now: Mapping[int, NodeCounters], interval_s: float | None
+) -> Mapping[int, NodeRates]:
+    """Each node's counters as pages per second between two samples, and its free memory now."""
+
+    def rate(before: int | None, after: int | None) -> float | None:
+        pages = difference(before, after)
+        return None if pages is None or not interval_s else pages / interval_s
+
+    found = {}
+    for number, node in now.items():
+        old = then.get(number, node)
+        found[number] = NodeRates(
+            free_kib=node.free_kib,
+            hit=rate(old.hit, node.hit),
+            miss=rate(old.miss, node.miss),
+            foreign=rate(old.foreign, node.foreign),
+            other_node=rate(old.other_node, node.other_node),
+        )
+    return found
 
 
 def spilling_nodes(nodes: Mapping[int, NodeRates]) -> list[Finding]:

@@ -11,14 +11,14 @@ from typing import Final, Protocol
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
-from numascope.observe.rates import difference, loads_between
-from numascope.observe.sample import NodeCounters, ProcessFacts, Sample, ThreadKey
+from numascope.observe.rates import loads_between
+from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
 from numascope.observe.select import Wanted, select_jobs
 from numascope.observe.strangers import Stranger
 from numascope.plan.objects import Plan
 from numascope.review import contention, plan_findings
 from numascope.review.cast import Cast, make_cast
-from numascope.review.memory import spilling_nodes
+from numascope.review.memory import node_rates, spilling_nodes
 from numascope.review.placements import Placer, Window
 from numascope.review.ranks import view_ranks
 from numascope.review.report import Finding, NodeRates, Placement, RankView, Report, Verdict
@@ -27,6 +27,7 @@ from numascope.review.thread_findings import UNTOLD, thread_findings, worst_firs
 _CAST_AGAIN: Final = 10
 """Roles that MindSpore's threads have by CPU time or mask are looked at again every tenth sample."""
 
+_LASTING_NS: Final = 5_000_000_000
 PENDING_FOR_S: Final = 600.0
 
 
@@ -83,6 +84,7 @@ class Watch:
         self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
         self._cost_at: tuple[int, int] | None = None
         self._own_busy: float | None = None
+        self._shared_since: dict[str, int] = {}
         self._standing: tuple[tuple[Cast, tuple[CpuSet | None, ...], tuple[str | None, ...]], list[Finding]] | None = (
             None
         )
@@ -109,7 +111,7 @@ class Watch:
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
         self._own_busy = self._own_cost(sample.monotonic_ns)
         counts = Counter([one.verdict for one in placements])
-        nodes = _node_rates(window.first.nodes, sample.nodes, window.interval_s)
+        nodes = node_rates(window.first.nodes, sample.nodes, window.interval_s)
         findings = self._findings(sample, cast, placements, ranks, loads, nodes, counts)
         if self._first_ns is None:
             self._first_ns = sample.monotonic_ns
@@ -193,8 +195,22 @@ class Watch:
                 hungry = [one for one in placements if one.key in starving] if starving else []
                 used = CpuSet.of(cpu for cpu, share in others.items() if share >= contention.SHARED_LOAD)
                 strangers = self._strangers.scan(frozenset(sample.processes), used)
-                found += contention.shared(ranks, active, hungry, others, strangers)
+                shared = contention.shared(ranks, active, hungry, others, strangers)
+                found += self._only_lasting(shared, sample.monotonic_ns)
         return worst_first(found)
+
+    def _only_lasting(self, shared: list[Finding], now_ns: int) -> list[Finding]:
+        """A stranger that passes by is a note; one that costs waits for five seconds is a warning."""
+        since = {
+            one.subject: self._shared_since.get(one.subject, now_ns) for one in shared if one.severity == "warning"
+        }
+        self._shared_since = since
+        return [
+            replace(one, severity="info")
+            if one.severity == "warning" and now_ns - since[one.subject] < _LASTING_NS
+            else one
+            for one in shared
+        ]
 
     def _standing_findings(
         self, sample: Sample, cast: Cast, placements: Sequence[Placement], ranks: tuple[RankView, ...]
@@ -251,26 +267,6 @@ class Watch:
         if then is None or now_ns <= then[0]:
             return None
         return (used_ns - then[1]) / (now_ns - then[0])
-
-
-def _node_rates(
-    then: Mapping[int, NodeCounters], now: Mapping[int, NodeCounters], interval_s: float | None
-) -> Mapping[int, NodeRates]:
-    def rate(before: int | None, after: int | None) -> float | None:
-        pages = difference(before, after)
-        return None if pages is None or not interval_s else pages / interval_s
-
-    found = {}
-    for number, node in now.items():
-        old = then.get(number, node)
-        found[number] = NodeRates(
-            free_kib=node.free_kib,
-            hit=rate(old.hit, node.hit),
-            miss=rate(old.miss, node.miss),
-            foreign=rate(old.foreign, node.foreign),
-            other_node=rate(old.other_node, node.other_node),
-        )
-    return found
 
 
 def _notes(jobs: Sequence[Job]) -> list[str]:

@@ -26,7 +26,7 @@ def diff_document(report: Report) -> Document:
         "jobs": [_job(job, report) for job in report.jobs],
         "ranks": [_rank(rank) for rank in report.ranks],
         "nodes": [_node(number, report.nodes[number]) for number in sorted(report.nodes)],
-        "threads": [_thread(one) for one in report.placements],
+        "threads": [_thread(one, report.ranks) for one in report.placements],
         "findings": [_finding(one) for one in report.findings],
     }
 
@@ -35,7 +35,9 @@ def delta_document(before: Report, after: Report) -> Document:
     """What changed since the report before: the summary, the rows that differ, and all findings where any differs."""
     old = {one.key: one for one in before.placements}
     changed = [
-        _thread(one) for one in after.placements if one is not old.get(one.key) and _differs(old.get(one.key), one)
+        _thread(one, after.ranks)
+        for one in after.placements
+        if one is not old.get(one.key) and _differs(old.get(one.key), one)
     ]
     present = {one.key for one in after.placements}
     return {
@@ -132,7 +134,8 @@ def _node(number: int, node: NodeRates) -> Document:
     }
 
 
-def _thread(one: Placement) -> Document:
+def _thread(one: Placement, ranks: tuple[RankView, ...]) -> Document:
+    rank = None if one.rank is None else ranks[one.rank]
     return {
         "pid": one.key.pid,
         "tid": one.key.tid,
@@ -141,9 +144,11 @@ def _thread(one: Placement) -> Document:
         "label": one.label,
         "role": one.role.name,
         "confidence": one.role.confidence,
-        "device": None if one.target is None else one.target.why,
+        "rank": None if rank is None else rank.number,
+        "device": None if rank is None else rank.device,
         "planned": None if one.target is None else str(one.target.planned),
         "target": None if one.target is None else str(one.target.cpus),
+        "planned_by": None if one.target is None else str(one.target.place),
         "allowed": _set(one.allowed),
         "cpu": one.cpu,
         "cpu_stale": one.cpu_stale,

@@ -1,0 +1,126 @@
+"""What scripts rely on: exit codes, one clear line for what is wrong, and the documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import program
+
+OWN_CPUS = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.live
+two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one to escape to")
+
+
+def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "numascope", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> str:
+    path = tmp_path / "bind.json"
+    document = {"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": str(OWN_CPUS[0])}}}
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+IN_PLACE = f"os.sched_setaffinity(0, {{{OWN_CPUS[0]}}}); thread(sleep); ready(); sleep()"
+
+
+def test_in_place_ends_0(plan: str) -> None:
+    with program(IN_PLACE) as child:
+        done = numascope("diff", plan, f"{child.pid}=device0", "--for", "0.3s")
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "exit 0: clean"
+
+
+@two_cpus
+def test_out_of_place_ends_1_unless_asked_not_to(plan: str) -> None:
+    with program(f"os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); ready(); spin()") as child:
+        target = f"{child.pid}=device0"
+        done = numascope("diff", plan, target, "--for", "0.3s")
+        never = numascope("diff", plan, target, "--for", "0.3s", "--fail-on", "never")
+
+    assert done.returncode == 1
+    assert "escaped" in done.stdout
+    assert done.stdout.splitlines()[-1] == 'exit 1: findings at or above "warning"'
+    assert never.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["diff", "{plan}", "999999999"], 4, "no process 999999999 here"),
+        (["diff", "{plan}", "{pid}=device7"], 2, "says nothing of device7, it names device0"),
+        (["diff", "{plan}", "{pid}=gpu0"], 2, "is no target: give PID, PID=device0 or PID=scheduler"),
+        (["diff", "{plan}", "2"], 4, "is a kernel thread or has just ended"),
+        (["diff", "/no/such/file", "{pid}"], 2, "there is no such file"),
+        (["diff", "/", "{pid}"], 2, "is a directory"),
+        (["diff", "{plan}", "{pid}=device0", "{pid}=device0"], 2, "is given twice"),
+        (["diff", "{plan}", "{pid}", "--for", "soon"], 2, "is no time: give 500ms, 1s, 10m or 2h"),
+        (["diff", "{plan}", "{pid}", "--fail-on", "all"], 2, "is not one of"),
+        (["attach", "999999999", "--once"], 4, "no process 999999999 here"),
+        (["apply", "{plan}", "{pid}=device0"], 2, "there is nobody to ask"),
+        (["verb"], 2, "No such command 'verb'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(plan: str, arguments: list[str], code: int, says: str) -> None:
+    with program("ready(); sleep()") as child:
+        done = numascope(*(one.format(plan=plan, pid=child.pid) for one in arguments))
+
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_threads_that_the_plan_does_not_name_end_4(plan: str) -> None:
+    with program("ready(); sleep()") as child:
+        done = numascope("diff", plan, str(child.pid), "--for", "0.2s")
+
+    assert done.returncode == 4
+    assert done.stdout.splitlines()[-1] == "exit 4: the plan says nothing of these threads"
+
+
+def test_the_document_has_the_promised_fields(plan: str) -> None:
+    with program(IN_PLACE) as child:
+        done = numascope("diff", plan, f"{child.pid}=device0", "--for", "0.3s", "--json")
+    document = json.loads(done.stdout)
+
+    assert document["schema"] == "numascope.diff/1"
+    assert document["plan"]["dialect"] == "mindspore"
+    assert document["summary"]["ok"] == 2
+    assert document["partial"] is False
+    (rank,) = document["ranks"]
+    assert (rank["pid"], rank["device"], rank["share_off"]) == (child.pid, 0, None)
+    main = next(one for one in document["threads"] if one["tid"] == child.pid)
+    assert (main["role"], main["device"], main["planned"], main["verdict"]) == ("main", 0, str(OWN_CPUS[0]), "ok")
+    assert main["outside_ns"] == [0, 0]
+    assert main["planned_by"].endswith("bind.json:1:76")
+
+
+@two_cpus
+def test_watching_prints_a_document_and_then_only_what_changed(plan: str) -> None:
+    with program(IN_PLACE) as child:
+        target = f"{child.pid}=device0"
+        command = [sys.executable, "-m", "numascope", "diff", plan, target, "--watch", "--json", "--interval", "0.3s"]
+        with subprocess.Popen([*command, "--for", "3s"], stdout=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            whole = json.loads(watching.stdout.readline())
+            os.sched_setaffinity(child.pid, {OWN_CPUS[1]})
+            deltas = [json.loads(line) for line in watching.stdout]
+
+    assert "delta" not in whole
+    assert len(whole["threads"]) == 2
+    assert all(one["delta"] for one in deltas)
+    moved = [one for delta in deltas for one in delta["threads"]]
+    assert {one["tid"] for one in moved} == {child.pid}
+    assert moved[0]["verdict"] in ("astray", "escaped")
+    assert watching.returncode == 1
