@@ -9,6 +9,7 @@ from numascope.review.report import Finding, Report
 from numascope.show.canvas import cells, fitted, left, wrapped
 from numascope.show.glyphs import FRAME, VERDICTS, WRONG_WORST_FIRST, finding_glyph, mark, rank_token
 from numascope.show.ink import Line, Span
+from numascope.show.remedy_lines import remedy_lines
 
 _WIDE: Final = 100
 _TID: Final = re.compile(r" \d{2,7}(?= and \d+ more$|$)")
@@ -41,35 +42,50 @@ def finding_line(report: Report, finding: Finding, width: int, *, picked: bool =
     return fitted([*head, text, Span(more, "dim")], width)
 
 
-def findings_list(report: Report, width: int, rows: int, picked: int | None = None) -> list[Line]:
-    """Findings worst first in at most `rows` lines."""
-    return [line for block in finding_blocks(report, width, rows, picked) for line in block]
+def findings_list(report: Report, width: int, rows: int) -> list[Line]:
+    """Findings worst first in at most `rows` lines for a page of text: a command is whole, also where it is longer than `width`."""
+    return [line for block in finding_blocks(report, width, rows, whole_commands=True) for line in block]
 
 
-def finding_blocks(report: Report, width: int, rows: int, picked: int | None = None) -> list[list[Line]]:
-    """Each finding's lines, in at most `rows`: all in full, else a line each and the evidence of the worst while there is room."""
+def finding_blocks(
+    report: Report, width: int, rows: int, picked: int | None = None, *, whole_commands: bool = False
+) -> list[list[Line]]:
+    """Each finding's lines, in at most `rows`: all in full, else a line each, none for those out of sight, and the evidence of the worst."""
     if rows <= 0:
         return []
     if not report.findings:
         return [[_no_findings(report, width)]]
-    full = full_findings(report, width, picked)
+    full = full_findings(report, width, picked, whole_commands=whole_commands)
     if sum(len(block) for block in full) <= rows:
         return full
-    count = len(report.findings)
-    first = 0 if picked is None else max(0, min(picked, count - 1) - rows + 1)
-    shown = list(range(first, min(count, first + rows)))
+    shown = _shown(len(report.findings), rows, picked or 0, min(len(full[0]) - 1, rows // 4))
+    hidden = len(report.findings) - len(shown)
     spare = rows - len(shown)
-    blocks: list[list[Line]] = []
+    blocks: list[list[Line]] = [[] for _ in report.findings]
     for at in shown:
-        more = f"  +{count - len(shown)}: press 3 " if at == shown[-1] and len(shown) < count else ""
-        picks = at == picked
-        needed = len(_sentence(report, report.findings[at], width, picked=picks))
-        if needed > 1 + spare or more:
-            blocks.append([finding_line(report, report.findings[at], width, picked=picks, more=more)])
-        else:
-            blocks.append(full[at][: 1 + spare])
-        spare -= len(blocks[-1]) - 1
+        more = f"  +{hidden}: press 3 " if hidden and at == shown[-1] else ""
+        blocks[at] = _shortened(report, report.findings[at], full[at], width, 1 + spare, picked=at == picked, more=more)
+        spare = spare - len(blocks[at]) + 1 if len(blocks[at]) == len(full[at]) else 0
     return blocks
+
+
+def _shown(count: int, rows: int, picked: int, kept: int) -> range:
+    """Which findings have a line: from the worst on, `kept` rows left to its evidence, or the last ones down to the picked."""
+    if picked < min(count, rows - kept):
+        return range(min(count, rows - kept))
+    first = max(0, min(picked, count - 1) - rows + 1)
+    return range(first, min(count, first + rows))
+
+
+def _shortened(
+    report: Report, finding: Finding, full: list[Line], width: int, rows: int, *, picked: bool, more: str
+) -> list[Line]:
+    """As much of a finding as `rows` lines hold: its sentence in one line where it is longer than that, then what follows it."""
+    sentence = len(_sentence(report, finding, width, picked=picked))
+    if sentence <= rows and not more:
+        return full[:rows]
+    line = finding_line(report, finding, width, picked=picked, more=more)
+    return [line] if more else [line, *full[sentence : sentence + rows - 1]]
 
 
 def finding_names(report: Report) -> list[tuple[str, str, int | None]]:
@@ -77,24 +93,25 @@ def finding_names(report: Report) -> list[tuple[str, str, int | None]]:
     return [(finding.rule, finding.subject, finding.rank) for finding in report.findings]
 
 
-def full_findings(report: Report, width: int, picked: int | None = None) -> list[list[Line]]:
-    """Each finding with its evidence and remedy."""
+def full_findings(
+    report: Report, width: int, picked: int | None = None, *, whole_commands: bool = False
+) -> list[list[Line]]:
+    """Each finding with its evidence and remedy; a command that is longer than the line is cut, or whole if wanted."""
     if not report.findings:
         return [[_no_findings(report, width)]]
-    return [_full(report, finding, width, picked=at == picked) for at, finding in enumerate(report.findings)]
+    return [
+        _full(report, finding, width, picked=at == picked, whole_commands=whole_commands)
+        for at, finding in enumerate(report.findings)
+    ]
 
 
-def _full(report: Report, finding: Finding, width: int, *, picked: bool) -> list[Line]:
+def _full(report: Report, finding: Finding, width: int, *, picked: bool, whole_commands: bool) -> list[Line]:
     """The sentence, then the evidence, then the remedy, each wrapped."""
     lines = _sentence(report, finding, width, picked=picked)
     if finding.evidence:
         lines.extend(fitted([Span(f"     {text}", "dim")], width) for text in wrapped(finding.evidence, width - 6))
     if finding.remedy:
-        texts = wrapped(finding.remedy, width - 8)
-        arrow = FRAME["change"][0]
-        lines.extend(
-            fitted([Span(f"     {' ' if at else arrow} {text}", "near")], width) for at, text in enumerate(texts)
-        )
+        lines.extend(remedy_lines(finding.remedy, width, whole_commands=whole_commands))
     return lines
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from numascope.review.report import Finding, Verdict
+from numascope.review.report import Finding, Severity, Verdict
 from numascope.show.ink import Line, Span, Token
 
 Where = Literal["load", "cell", "lit", "mark", "frame"]
@@ -73,6 +74,13 @@ WRONG_WORST_FIRST: Final[tuple[Verdict, ...]] = (
 )
 """The verdicts that are told in words; the rest is in order or nobody's business."""
 
+_USUAL: Final[dict[Verdict, Severity]] = {
+    "blocked": "error", "escaped": "error", "astray": "error", "loose": "warning", "narrow": "warning",
+}  # fmt: skip
+
+SEVERITIES: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
+"""How bad a finding is: the lower, the worse."""
+
 CONDITIONS: Final[dict[str, Glyph]] = {
     "starved": Glyph("▲", "W", "escape", bold=True),
     "shared": Glyph("#", "#", "stranger", reverse=True),
@@ -80,9 +88,11 @@ CONDITIONS: Final[dict[str, Glyph]] = {
     "crowded": Glyph("≡", "+", "warn"),
     "collapsed": Glyph("↓", "v", "warn"),
     "far": Glyph("≠", "^", "far"),
+    "plan-cut": Glyph("⊟", "/", "warn"),
+    "plan-changed": Glyph("∆", "*", "warn"),
     "note": Glyph("-", "-", "dim"),
 }
-"""Conditions beside the verdict; memory and device elsewhere share `far`, as both are distance."""
+"""Conditions beside the verdict, of threads, ranks, nodes and the plan; memory and device elsewhere share `far`, as both are distance."""
 
 FRAME: Final[dict[str, tuple[str, str]]] = {
     "picked": ("▌", ">"),
@@ -101,10 +111,11 @@ FRAME: Final[dict[str, tuple[str, str]]] = {
     "times": ("×", "x"),
 }
 
-_SAME_CONDITION: Final = {
-    "remote-memory": "far", "elsewhere": "far", "spilled": "far", "unbound": "far", "mem-missing": "far",
-    "dev-far": "far", "stranger": "shared",
+SAME_CONDITION: Final = {
+    "remote-memory": "far", "elsewhere": "far", "spilled": "far", "spilling": "far", "unbound": "far",
+    "mem-missing": "far", "dev-far": "far", "stranger": "shared",
 }  # fmt: skip
+"""Rules that are one meaning under several names."""
 
 
 def _pairs() -> dict[str, str]:
@@ -113,7 +124,7 @@ def _pairs() -> dict[str, str]:
     return {**found, **{sign: plain for sign, plain in FRAME.values() if not sign.isascii()}, "·": "."}
 
 
-_TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "↓": "v", "├": "|", "└": "`", "≤": "<", "×": "x"})
+_TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "✗": "x", "↓": "v", "├": "|", "└": "`", "≤": "<", "×": "x"})
 
 
 def to_ascii(line: Line) -> Line:
@@ -128,17 +139,31 @@ def mark(glyph: Glyph, after: str = "") -> Span:
 
 def finding_glyph(finding: Finding) -> Glyph:
     """The sign of a finding's rule: its verdict's, its condition's, or the one of a note; what only informs is dim and not reversed."""
-    glyph = _rule_glyph(finding)
-    return glyph if finding.severity != "info" else Glyph(glyph.sign, glyph.ascii, "dim")
+    return in_severity(_rule_glyph(finding), finding.severity)
+
+
+def in_severity(glyph: Glyph, severity: Severity) -> Glyph:
+    """The glyph as it is, or dim and plain where it only informs."""
+    return glyph if severity != "info" else Glyph(glyph.sign, glyph.ascii, "dim")
+
+
+def mark_order(rule: str, severity: Severity) -> tuple[int, int]:
+    """Which of two signs stands first: by severity, then starved, then verdicts, then the other conditions."""
+    rules = ("starved", *WRONG_WORST_FIRST)
+    return SEVERITIES[severity], rules.index(rule) if rule in rules else len(rules)
+
+
+def verdict_severity(verdict: Verdict, findings: Iterable[Finding]) -> Severity:
+    """The worst severity that the findings give a verdict; without one, its usual one."""
+    told = [one.severity for one in findings if one.rule == verdict]
+    return min(told, key=SEVERITIES.__getitem__, default=_USUAL.get(verdict, "info"))
 
 
 def _rule_glyph(finding: Finding) -> Glyph:
     for verdict, glyph in VERDICTS.items():
         if verdict == finding.rule:
             return glyph
-    if finding.rule == "plan-cut":
-        return VERDICTS["blocked"]
-    return CONDITIONS.get(_SAME_CONDITION.get(finding.rule, finding.rule), CONDITIONS["note"])
+    return CONDITIONS.get(SAME_CONDITION.get(finding.rule, finding.rule), CONDITIONS["note"])
 
 
 def eighths(load: float | None, before: int | None) -> int | None:

@@ -57,7 +57,11 @@ def map_picture(
         drawn = draw_map(report, cells, layout, lit, cursor)[top : top + rows - 1]
         places = tuple((row - top, column, wide, cpus) for row, column, wide, cpus in places)
     lines = [fitted(line, width) for line in drawn]
-    lines.extend(_captions(report, cells, layout, width, rows - len(lines), lit, cursor))
+    far = _memory_only(report, width)
+    if far and rows - len(lines) > 1:
+        lines.append(fitted([Span(f" {far}", "dim")], width))
+        far = ""
+    lines.extend(_captions(report, cells, layout, width, rows - len(lines), lit, cursor, far))
     return Picture(tuple(lines), cells.steps(), places)
 
 
@@ -69,7 +73,9 @@ def _captions(
     rows: int,
     lit: Placement | None,
     cursor: tuple[int, ...],
+    far: str,
 ) -> list[Line]:
+    """The cursor's or the lit thread's words, else what a cell is; `far` are nodes that had no line of their own."""
     if cursor:
         return [fitted([Span(" "), Span(cell_words(report, cells, cursor), "lit", bold=True)], width)]
     if lit is not None:
@@ -86,6 +92,7 @@ def _captions(
             )
         ]
     what = meters_caption(report) if layout is None else _caption_words(report, layout, width)
+    what = f"{far}. {what}" if far else what
     lost = _offline_words(report)
     if layout is None:
         return [fitted([*lost, Span(f" {what}", "dim")], width)]
@@ -93,9 +100,32 @@ def _captions(
     if rows > 1:
         return [fitted([*lost, Span(f" {what}", "dim"), *unseen], width), fitted(legend(width), width)]
     plain = layout.level == "thread" and max(area.threads for area in layout.areas) == 1
-    if plain and not unseen and not lost and not _zoomed(report, layout):
+    if plain and not unseen and not lost and not far and not _zoomed(report, layout):
         return [fitted(legend(width), width)]
     return [fitted([*unseen, *lost, Span(f" {what}", "dim")], width)]
+
+
+def _memory_only(report: Report, width: int) -> str:
+    """The nodes that have no CPU and so no cell, with their free memory; many of them as one sum."""
+    nodes = [node for node in report.machine.nodes if not node.cpus]
+    free = {node.id: _free_kib(report, node.id) for node in nodes}
+    each = ", ".join(f"N{node.id} {_free_words(free[node.id])}" for node in nodes)
+    if len(each) > width // 2:
+        known = [size for size in free.values() if size is not None]
+        together = _free_words(sum(known) if len(known) == len(nodes) else None)
+        each = f"N{CpuSet.of(free)} {together}"
+    return f"memory only: {each}" if nodes else ""
+
+
+def _free_words(free_kib: int | None) -> str:
+    return "? free" if free_kib is None else f"{free_kib / 2**20:.1f} GiB free"
+
+
+def _free_kib(report: Report, number: int) -> int | None:
+    """A node's free memory of this sample, else of when the machine was read."""
+    rates = report.nodes.get(number)
+    node = report.machine.node(number)
+    return rates.free_kib if rates is not None else None if node is None else node.free_kib
 
 
 def _zoomed(report: Report, layout: MapLayout) -> str:

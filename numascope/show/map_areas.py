@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.show.map_threads import thread_places
 
 Level = Literal["thread", "core", "cluster", "L3", "node", "package"]
 
@@ -32,6 +33,12 @@ class Area:
     folds: tuple[Groups, ...]
     threads: int
     group: str
+    rows: Mapping[int, int] = field(default_factory=dict)
+    """CPU → which thread of its core it is; empty: its place in the column."""
+
+    def column_rows(self, column: tuple[int, ...]) -> dict[int, int]:
+        """Row → CPU of a column of one core's threads."""
+        return {self.rows.get(cpu, at): cpu for at, cpu in enumerate(column)}
 
     def pieces(self, number: int) -> tuple[Groups, ...]:
         """The area in so many equal pieces, cut only between last-level caches."""
@@ -100,8 +107,10 @@ def _packages(machine: Machine) -> list[tuple[str, int | None, int | None, CpuSe
 
 
 def _area(machine: Machine, level: Level, name: str, node: int | None, package: int | None, cpus: CpuSet) -> Area:
-    cores = _cores(machine, cpus)
-    threads = max((len(core) for core in cores), default=1)
+    places = thread_places(machine)
+    cores = sorted(_cores(machine, cpus), key=lambda core: places[core[0]].core if places else core[0])
+    rows = {cpu: places[cpu].row for cpu in cpus} if places else {}
+    threads = max((1 + rows.get(core[-1], len(core) - 1) for core in cores), default=1)
     last_level = _shared(machine, cpus, least=3)
     if level in ("cluster", "L3"):
         sets = [one.cpus & cpus for one in machine.clusters] if level == "cluster" else last_level
@@ -114,7 +123,7 @@ def _area(machine: Machine, level: Level, name: str, node: int | None, package: 
     for bundle in _bundles(cores, last_level):
         groups, word = _grouped(machine, cpus, bundle)
         folds.append(groups)
-    return Area(name, node, package, cpus, tuple(folds), threads, word)
+    return Area(name, node, package, cpus, tuple(folds), threads, word, rows)
 
 
 def _cores(machine: Machine, cpus: CpuSet) -> list[tuple[int, ...]]:
@@ -132,7 +141,7 @@ def _cores(machine: Machine, cpus: CpuSet) -> list[tuple[int, ...]]:
 
 def _shared(machine: Machine, cpus: CpuSet, *, least: int) -> list[CpuSet]:
     sets = {cache.cpus & cpus for cache in machine.caches if cache.level >= least and not cache.memory_side}
-    return sorted((one for one in sets if one), key=lambda one: (one.first, len(one)))
+    return sorted((one for one in sets if one), key=lambda one: (one.first, len(one), one.bits))
 
 
 def _covering(sets: Sequence[CpuSet], cores: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -149,12 +158,12 @@ def _covering(sets: Sequence[CpuSet], cores: Sequence[tuple[int, ...]]) -> list[
 
 
 def _bundles(cores: Sequence[tuple[int, ...]], sets: Sequence[CpuSet]) -> list[list[tuple[int, ...]]]:
-    """The cores bundled by the first set that holds them; those of no set are one bundle."""
+    """The cores bundled by the first set that holds them, in the order of their first core; those of no set are one bundle."""
     bundles: dict[int, list[tuple[int, ...]]] = {}
     for core in cores:
         holder = next((at for at, one in enumerate(sets) if core[0] in one), -1)
         bundles.setdefault(holder, []).append(core)
-    return sorted(bundles.values())
+    return list(bundles.values())
 
 
 def _grouped(machine: Machine, cpus: CpuSet, cores: list[tuple[int, ...]]) -> tuple[Groups, str]:

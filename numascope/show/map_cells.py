@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -159,25 +159,37 @@ def _marks(
 
     here = {(cpu, letter_of(report, one)) for cpu, threads in ran.items() for one in threads}
     cut: set[tuple[str, CpuSet, CpuSet]] = set()
-    for placement in report.placements:
+    for placement in _ranks_first(report.placements):
         letter = letter_of(report, placement)
         target = placement.target
-        if target is not None and target.planned != target.cpus:
+        if target is not None and target.planned != target.cpus and (letter, target.planned, target.cpus) not in cut:
             cut.add((letter, target.planned, target.cpus))
+            for cpu in target.planned - target.cpus:
+                note(cpu, "blocked", letter)
         if placement.verdict == "narrow" and placement.cpu is not None:
             note(placement.cpu, "narrow", letter)
         if ran_outside(placement) and placement.cpu is not None:
             note(placement.cpu, "escaped", letter)
-        if placement.verdict in ("escaped", "astray") and target is not None and len(target.cpus) <= SEAT_CPUS:
-            for cpu in target.cpus:
-                if (cpu, letter) not in here:
-                    note(cpu, "seat", letter)
-    for letter, planned, kept in cut:
-        for cpu in planned - kept:
-            note(cpu, "blocked", letter)
+        for cpu in _seats(placement):
+            if len(_seats(placement)) == 1 or (cpu, letter) not in here:
+                note(cpu, "seat", letter)
     for cpu in _disturbed(report):
         note(cpu, "stranger", owners[cpu][0] if owners.get(cpu) else "")
     return found
+
+
+def _ranks_first(placements: Sequence[Placement]) -> list[Placement]:
+    """Where two threads have the same mark on one CPU, the lower rank's letter stands there, the scheduler's last."""
+    return sorted(placements, key=lambda one: (one.rank is None, one.rank or 0))
+
+
+def _seats(placement: Placement) -> CpuSet:
+    """The few CPUs that a thread outside its target left; none while it was last seen on one of them."""
+    target = placement.target
+    if placement.verdict not in ("escaped", "astray") or target is None or len(target.cpus) > SEAT_CPUS:
+        return EMPTY
+    is_home = placement.cpu is not None and not placement.cpu_stale and placement.cpu in target.cpus
+    return EMPTY if is_home else target.cpus
 
 
 def _disturbed(report: Report) -> set[int]:

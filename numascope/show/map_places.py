@@ -125,11 +125,12 @@ def _place_cells(sheet: _Sheet, piece: Groups, corner: _Corner) -> None:
                 Label(corner.top, column, len(group) * shape.cell, "axis", corner.area, str(group[0][0]))
             )
         for cpus in group:
+            rows = {0: cpus}
+            if shape.level == "thread":
+                rows = {row: (cpu,) for row, cpu in sheet.areas[corner.area].column_rows(cpus).items()}
             for band, kind in enumerate(kinds):
-                for smt in range(threads):
-                    here = cpus if shape.level != "thread" else cpus[smt : smt + 1]
-                    if here:
-                        sheet.slots.append(Slot(loads_at + band * threads + smt, column, shape.cell, here, kind))
+                for smt, here in rows.items():
+                    sheet.slots.append(Slot(loads_at + band * threads + smt, column, shape.cell, here, kind))
             column += shape.cell
         column += 1
 

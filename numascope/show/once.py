@@ -19,7 +19,7 @@ _FINDING_ROWS: Final = 14
 
 
 def once_lines(report: Report, width: int = 80) -> list[Line]:
-    """The page: what is watched, the map, the ranks, the findings, the counts; every line at most `width` cells."""
+    """The page: what is watched, the map, the ranks, the findings, the counts; every line at most `width` cells but a command to copy."""
     lines = [watched_line(report, width)]
     if report.ended:
         lines.append(fitted([Span(" ENDED: the target is gone; this is its last state", "warn", bold=True)], width))

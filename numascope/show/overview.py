@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from numascope.review.report import VERDICTS_WORST_FIRST, Report
 from numascope.show.canvas import fitted, left, text_cells
-from numascope.show.glyphs import FRAME, VERDICTS, WRONG_WORST_FIRST, Glyph, finding_glyph, mark
+from numascope.show.glyphs import (
+    FRAME,
+    SEVERITIES,
+    VERDICTS,
+    WRONG_WORST_FIRST,
+    Glyph,
+    finding_glyph,
+    in_severity,
+    mark,
+    mark_order,
+    verdict_severity,
+)
 from numascope.show.ink import Line, Span
 
 _WIDE: Final = 100
@@ -20,25 +33,31 @@ def clock(report: Report) -> str:
 
 def marks_of(report: Report) -> list[tuple[Glyph, int, str]]:
     """What is wrong, worst first: its sign, how many, and the word for it."""
-    found: list[tuple[Glyph, int, str]] = [
-        (VERDICTS[verdict], count, verdict)
-        for verdict in WRONG_WORST_FIRST[:5]
-        if (count := report.counts.get(verdict, 0))
-    ]
-    seen: dict[str, tuple[Glyph, int]] = {}
-    for finding in report.findings:
-        if finding.rule in VERDICTS or finding.severity == "info":
-            continue
-        glyph = finding_glyph(finding)
-        seen[finding.rule] = (glyph, seen.get(finding.rule, (glyph, 0))[1] + 1)
-    found.extend((glyph, count, rule) for rule, (glyph, count) in seen.items())
-    return found
+    found: list[tuple[tuple[int, int], Glyph, int, str]] = []
+    for verdict in WRONG_WORST_FIRST[:5]:
+        if count := report.counts.get(verdict, 0):
+            severity = verdict_severity(verdict, report.findings)
+            found.append((mark_order(verdict, severity), in_severity(VERDICTS[verdict], severity), count, verdict))
+    conditions = [one for one in report.findings if one.rule not in VERDICTS and one.severity != "info"]
+    for rule, count in Counter(one.rule for one in conditions).items():
+        worst = min((one for one in conditions if one.rule == rule), key=lambda one: SEVERITIES[one.severity])
+        found.append((mark_order(rule, worst.severity), finding_glyph(worst), count, rule))
+    return [(glyph, count, word) for _, glyph, count, word in sorted(found, key=lambda entry: entry[0])]
+
+
+def _by_sign(marks: Sequence[tuple[Glyph, int, str]]) -> list[tuple[Glyph, int, str]]:
+    """Marks without words: rules that share a sign are one count."""
+    counts: Counter[Glyph] = Counter()
+    for glyph, count, _ in marks:
+        counts[glyph] += count
+    return [(glyph, count, "") for glyph, count in counts.items()]
 
 
 def marks_line(report: Report, *, words: bool) -> list[Span]:
     """The counts of marks: `!1 ‹1`, or `! 1 escaped   ‹ 1 narrow` where there is room."""
     spans: list[Span] = []
-    for glyph, count, word in marks_of(report):
+    marks = marks_of(report)
+    for glyph, count, word in marks if words else _by_sign(marks):
         if spans:
             spans.append(Span("   " if words else " "))
         if words:

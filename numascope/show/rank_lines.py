@@ -7,20 +7,48 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.review.report import VERDICTS_WORST_FIRST, Finding, RankView, Report
+from numascope.review.report import Finding, RankView, Report
 from numascope.show.canvas import cut, fitted, left, right
-from numascope.show.glyphs import CONDITIONS, FRAME, VERDICTS, WRONG_WORST_FIRST, Glyph, finding_glyph, mark, rank_token
+from numascope.show.glyphs import (
+    CONDITIONS,
+    FRAME,
+    SEVERITIES,
+    VERDICTS,
+    WRONG_WORST_FIRST,
+    Glyph,
+    finding_glyph,
+    in_severity,
+    mark,
+    mark_order,
+    rank_token,
+    verdict_severity,
+)
 from numascope.show.ink import Line, Span
 
 _WIDE: Final = 100
 
 
 def rank_glyph(rank: RankView, findings: Sequence[Finding]) -> Glyph | None:
-    """The worst sign of a rank: its verdicts first, then conditions; None where nothing is wrong."""
-    for verdict in VERDICTS_WORST_FIRST[:5]:
+    """The worst sign of a rank, verdict or condition; None where nothing is wrong."""
+    return _worst(rank, findings)[1]
+
+
+_CALM: Final = (len(SEVERITIES), 0)
+
+
+def _worst(rank: RankView, findings: Sequence[Finding]) -> tuple[tuple[int, int], Glyph | None]:
+    """The worst sign of a rank and its place in the order of signs; the calm place where nothing is wrong."""
+    found: list[tuple[tuple[int, int], Glyph]] = []
+    for verdict in WRONG_WORST_FIRST[:5]:
         if rank.counts.get(verdict):
-            return VERDICTS[verdict]
-    return next((finding_glyph(one) for one in findings if one.severity != "info"), None)
+            severity = verdict_severity(verdict, findings)
+            found.append((mark_order(verdict, severity), in_severity(VERDICTS[verdict], severity)))
+    found.extend(
+        (mark_order(one.rule, one.severity), finding_glyph(one))
+        for one in findings
+        if one.severity != "info" and one.rule not in VERDICTS
+    )
+    return min(found, key=lambda entry: entry[0], default=(_CALM, None))
 
 
 def rank_verdicts(rank: RankView) -> list[Span]:
@@ -103,7 +131,7 @@ def ranks_table(report: Report, width: int, rows: int, picked: int | None = None
     order = list(range(len(report.ranks)))
     hidden = len(order) - (rows - 1)
     if hidden > 0:
-        worst = sorted(order, key=lambda at: (-_badness(report.ranks[at], by_rank.get(at, ())), at))
+        worst = sorted(order, key=lambda at: (_worst(report.ranks[at], by_rank.get(at, ()))[0], at))
         order = sorted(worst[: max(0, rows - 2)])
         hidden = len(report.ranks) - len(order)
     lines = [ranks_head(report, width)]
@@ -111,14 +139,6 @@ def ranks_table(report: Report, width: int, rows: int, picked: int | None = None
     if hidden > 0:
         lines.append(fitted([Span(f"   +{hidden} more ranks, none of them worse", "dim")], width))
     return lines
-
-
-def _badness(rank: RankView, findings: Sequence[Finding]) -> int:
-    glyph = rank_glyph(rank, findings)
-    if glyph is None:
-        return 0
-    verdicts = [VERDICTS[verdict] for verdict in VERDICTS_WORST_FIRST]
-    return len(verdicts) - verdicts.index(glyph) + 1 if glyph in verdicts else 1
 
 
 def _rank_line(report: Report, at: int, findings: Sequence[Finding], width: int, *, picked: bool) -> Line:

@@ -44,31 +44,39 @@ def columns_for(width: int) -> Columns:
     return Columns(max(10, width - 46), 0, 0, 5, 0, 0, 9, 0)
 
 
+def _heads(columns: Columns) -> list[tuple[str, str]]:
+    """The head of each column with the order that it stands for, or none."""
+    heads = (
+        (left("  verdict", 13), "verdict", 13),
+        (left("rank", 5), "place", 5),
+        (left("thread", columns.thread), "", columns.thread),
+        (right("tid", columns.tid), "", columns.tid),
+        (left("  role", columns.role), "", columns.role),
+        (right("busy", 5), "busy", 5),
+        (right("cpu", columns.cpu) + "  ", "cpu", columns.cpu),
+        (left("node", columns.node), "", columns.node),
+        (left(" planned", columns.planned), "", columns.planned),
+        (left(" allowed", columns.allowed), "", columns.allowed),
+        (right("wait/s", 7), "wait", 7),
+        (right("migr/s", columns.migrations), "", columns.migrations),
+    )
+    return [(text, sort) for text, sort, size in heads if size]
+
+
 def head_line(width: int, sort: str) -> Line:
     """The heads of the columns; the one that orders the rows is underlined."""
-    columns = columns_for(width)
-    spans = [
-        Span(left("  verdict", 13), "dim", underline=sort == "verdict"),
-        Span(left("rank", 5), "dim", underline=sort == "place"),
-    ]
-    spans.append(Span(left("thread", columns.thread), "dim"))
-    spans.extend(
-        Span(text, "dim", underline=sort == text.strip())
-        for text, size in (
-            (right("tid", columns.tid), columns.tid),
-            (left("  role", columns.role), columns.role),
-            (right("busy", 5), 5),
-            (right("cpu", columns.cpu) + "  ", columns.cpu),
-            (left("node", columns.node), columns.node),
-            (left(" planned", columns.planned), columns.planned),
-            (left(" allowed", columns.allowed), columns.allowed),
-        )
-        if size
-    )
-    spans.append(Span(right("wait/s", 7), "dim", underline=sort == "wait"))
-    if columns.migrations:
-        spans.append(Span(right("migr/s", columns.migrations), "dim"))
-    return fitted(spans, width)
+    heads = _heads(columns_for(width))
+    return fitted([Span(text, "dim", underline=bool(own) and own == sort) for text, own in heads], width)
+
+
+def sort_at(width: int, column: int) -> str:
+    """The order that the head at that column of the screen stands for; empty where it stands for none."""
+    end = 0
+    for text, sort in _heads(columns_for(width)):
+        end += len(text)
+        if column < end:
+            return sort
+    return ""
 
 
 def row_line(report: Report, placement: Placement, width: int, *, picked: bool = False, gone: bool = False) -> Line:

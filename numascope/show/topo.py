@@ -56,7 +56,8 @@ def _state(machine: Machine) -> str:
         parts.append(f"allowed: {cpu_list(cpus.allowed) or 'none'} ({len(cpus.allowed)} of {len(cpus.online)})")
     every_node = CpuSet.of(node.id for node in machine.nodes)
     if machine.nodes_allowed is not None and machine.nodes_allowed != every_node:
-        parts.append(f"memory of nodes {machine.nodes_allowed or 'none'} only")
+        word = "no node" if not machine.nodes_allowed else "node" if len(machine.nodes_allowed) == 1 else "nodes"
+        parts.append(f"memory of {word} {machine.nodes_allowed}".rstrip() + " only")
     parts.append(f"isolated: {cpu_list(cpus.isolated)}" if cpus.isolated else "none isolated")
     return ("; " if any(":" in part for part in parts) else ", ").join(map(tied, parts))
 

@@ -107,10 +107,17 @@ def _sorts(caches: Sequence[Cache], cores_of: Mapping[int, CpuSet]) -> dict[tupl
     for cache in caches:
         of_set.setdefault(cache.cpus, {})[cache.type] = cache_size(cache.size_kib)
     found: dict[tuple[str, str], CpuSet] = {}
-    for cpus, sizes in of_set.items():
+    for cpus, sizes in sorted(of_set.items(), key=lambda entry: _is_last_thread(entry[0], cores_of)):
         key = (_sharing(cpus, cores_of), _sizes(sizes))
+        if _is_last_thread(cpus, cores_of) and ("a thread", key[1]) in found:
+            key = ("a thread", key[1])
         found[key] = found.get(key, EMPTY) | cpus
-    return found
+    return dict(sorted(found.items(), key=lambda entry: list(entry[1])))
+
+
+def _is_last_thread(cpus: CpuSet, cores_of: Mapping[int, CpuSet]) -> bool:
+    """Whether these are one core with one thread: what such a cache is shared by only other cores can tell."""
+    return len(cpus) == 1 and cores_of.get(cpus.first) == cpus
 
 
 def _sharing(cpus: CpuSet, cores_of: Mapping[int, CpuSet]) -> str:

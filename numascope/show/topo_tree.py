@@ -196,7 +196,7 @@ def _align(rows: Sequence[Row], width: int) -> Iterator[Line]:
         if len(text) <= width and len(row.cpus) <= cpus_width:
             yield _inked(row, text)
         else:
-            yield from _tall(row, name, cells, width)
+            yield from _tall(row, name, width, cpus_width, memory_width)
 
 
 def _plain_lines(row: Row, column: int, width: int) -> Iterator[Line]:
@@ -206,20 +206,22 @@ def _plain_lines(row: Row, column: int, width: int) -> Iterator[Line]:
         yield (Span(text),)
 
 
-def _tall(row: Row, name: str, cells: Sequence[str], width: int) -> Iterator[Line]:
-    """A row that is too long for one line: its cells in order, each on the next line where it does not fit."""
+def _tall(row: Row, name: str, width: int, cpus_width: int, memory_width: int) -> Iterator[Line]:
+    """A row that is too long for one line: its cells in order, each on the next line where it does not fit.
+
+    Memory stands below the CPUs in every row if it does so in one, so that its figures are a column.
+    """
     margin = row.below_lead + " " * (len(name) + len(_GAP) - len(row.below_lead))
-    lines = [name]
-    for cell in (piece.strip() for piece in cells):
-        longer = f"{lines[-1]}{_GAP}{cell}"
-        if len(longer) <= width:
-            lines[-1] = longer
-        elif lines == [name]:
-            first, *others = wrap(cell, width - len(margin), "")
-            lines = [name + _GAP + first, *(margin + other for other in others)]
+    first, *others = wrap(row.cpus, width - len(margin), "")
+    lines = [name + _GAP + first, *(margin + other for other in others)]
+    beside = len(name) + cpus_width + memory_width + 2 * len(_GAP) <= width
+    for cell in filter(None, (row.memory, row.cache, row.devices)):
+        start = lines[-1].ljust(len(margin) + cpus_width) if len(lines) == 1 else lines[-1]
+        if len(start + _GAP + cell) <= width and (beside or cell is not row.memory):
+            lines[-1] = start + _GAP + cell
         else:
             lines += [margin + piece for piece in wrap(cell, width - len(margin), "")]
-    yield _inked(row, lines[0])
+    yield _inked(row, lines[0].rstrip())
     for line in lines[1:]:
         yield (Span(line[: len(row.below_lead)], "dim"), Span(line[len(row.below_lead) :]))
 

@@ -28,7 +28,7 @@ from numascope.tui.screens.overview import Overview
 from numascope.tui.screens.page import Page
 from numascope.tui.screens.threads import ThreadsPage
 from numascope.tui.source import ReportSource
-from numascope.tui.state import cost_words, ended_notice, state_word
+from numascope.tui.state import cost_words, ended_notice, is_stale, state_word
 from numascope.tui.theme import PALETTES, SIXTEEN, Palette
 from numascope.tui.widgets.machine_map import MachineMap
 from numascope.tui.widgets.pick_list import PickList
@@ -69,6 +69,8 @@ class Dashboard(App[None], inherit_bindings=False):
         self._newest: Report | None = None
         self.ascii_only = ascii_only
         self.paused = False
+        self.stale = False
+        """No report came for several intervals: what is shown is dim."""
         self.report: Report | None = None
         self.palette: Palette = SIXTEEN if colourless else next(one for one in PALETTES if one.name == theme)
         self._pages: dict[str, Page] = {}
@@ -136,7 +138,13 @@ class Dashboard(App[None], inherit_bindings=False):
         return 0.0 if self._last_report_at is None else self._clock() - self._last_report_at
 
     def redraw(self) -> None:
-        """Draws the screen that is shown."""
+        """Draws the screen that is shown; where the picture has become stale or fresh, every line of every screen anew."""
+        stale = is_stale(self.report, paused=self.paused, age_s=self._age(), interval_s=self._source.interval_s)
+        if stale != self.stale:
+            self.stale = stale
+            for page in self._pages.values():
+                for widget in page.query("*"):
+                    widget.refresh()
         if isinstance(self.screen, Page):
             self.screen.redraw()
 

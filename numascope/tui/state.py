@@ -15,6 +15,11 @@ STALE_INTERVALS: Final = 3
 _WIDE: Final = 100
 
 
+def is_stale(report: Report | None, *, paused: bool, age_s: float, interval_s: float) -> bool:
+    """Whether the picture is of a time that has passed although nobody asked for that."""
+    return report is not None and not report.ended and not paused and age_s > STALE_INTERVALS * interval_s
+
+
 def state_word(report: Report | None, *, paused: bool, age_s: float, interval_s: float) -> Span:
     """`live 1s`, `PAUSED`, `STALE 7s`, `ENDED` or `PARTIAL`, in eight cells or more."""
     if report is None:
@@ -23,7 +28,7 @@ def state_word(report: Report | None, *, paused: bool, age_s: float, interval_s:
         return Span("ENDED".rjust(8), "warn", bold=True)
     if paused:
         return Span("PAUSED".rjust(8), "lit", bold=True)
-    if age_s > STALE_INTERVALS * interval_s:
+    if is_stale(report, paused=paused, age_s=age_s, interval_s=interval_s):
         return Span(f"STALE {age_s:.0f}s".rjust(8), "warn", bold=True)
     if report.partial:
         return Span("PARTIAL".rjust(8), "warn", bold=True)

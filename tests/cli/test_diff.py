@@ -124,3 +124,26 @@ def test_watching_prints_a_document_and_then_only_what_changed(plan: str) -> Non
     assert {one["tid"] for one in moved} == {child.pid}
     assert moved[0]["verdict"] in ("astray", "escaped")
     assert watching.returncode == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a pid namespace")
+def test_a_pid_of_a_container_is_answered_with_the_one_it_has_here(plan: str) -> None:
+    """Many short processes first, so that the number inside is one that nobody has outside."""
+    code = "import os,time\nfor _ in range(40): os.waitpid(os.spawnvp(os.P_NOWAIT,'true',['true']),0)\nif os.fork() == 0: time.sleep(60)\nprint(os.getpid(), flush=True); time.sleep(60)"
+    command = ["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as outer:
+        assert outer.stdout is not None
+        outer.stdout.readline()
+        inner = 42  # the child of number 1, after 40 that ended
+        here = [
+            int(pid)
+            for pid in os.listdir("/proc")
+            if pid.isdigit() and f"NSpid:\t{pid}\t{inner}\n" in Path(f"/proc/{pid}/status").read_text()
+        ]
+        done = numascope("diff", plan, str(inner))
+        outer.kill()
+
+    assert len(here) == 1
+    assert done.returncode == 4
+    assert f"{inner} of a container is {here[0]} (" in done.stderr
+    assert f"give {here[0]}" in done.stderr

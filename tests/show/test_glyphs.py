@@ -1,11 +1,28 @@
 from __future__ import annotations
 
+import ast
+import unicodedata
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numascope import review
+from numascope.review.report import Finding
 from numascope.show.canvas import cut, fitted, left, right, text_cells, wrapped
-from numascope.show.glyphs import CELLS, CONDITIONS, FRAME, LIT, LOADS, VERDICTS, eighths, to_ascii
+from numascope.show.glyphs import (
+    CELLS,
+    CONDITIONS,
+    FRAME,
+    LIT,
+    LOADS,
+    SAME_CONDITION,
+    VERDICTS,
+    eighths,
+    finding_glyph,
+    to_ascii,
+)
 from numascope.show.ink import Span, plain
 
 PLACES = {
@@ -33,9 +50,48 @@ def test_a_mark_is_no_rank_letter() -> None:
 
 def test_conditions_and_verdicts_share_no_sign() -> None:
     """Both stand in the first column of findings; a condition that looked like a verdict would be taken for it."""
-    verdicts = {glyph.sign for glyph in VERDICTS.values()}
+    for sign_set in ("sign", "ascii"):
+        verdicts = {getattr(glyph, sign_set) for glyph in VERDICTS.values()}
 
-    assert not verdicts & {glyph.sign for glyph in CONDITIONS.values()}
+        assert not verdicts & {getattr(glyph, sign_set) for glyph in CONDITIONS.values()}
+
+
+def rules_of_review() -> set[str]:
+    """Every rule id that the review's source gives a finding as a literal, and the verdicts."""
+    found: set[str] = {*VERDICTS}
+    for path in Path(review.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
+                given = [one.value for one in node.keywords if one.arg == "rule"]
+                found.update(one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    return found
+
+
+@pytest.mark.parametrize("sign_set", ["sign", "ascii"])
+def test_rules_share_a_sign_only_where_they_are_one_meaning(sign_set: str) -> None:
+    """In the first column of findings: two rules of one sign have one name in the table of conditions."""
+    meanings: dict[str, set[str]] = {}
+    for rule in rules_of_review():
+        glyph = finding_glyph(Finding(rule, "warning", "", "", "", ""))
+        meanings.setdefault(getattr(glyph, sign_set), set()).add(SAME_CONDITION.get(rule, rule))
+
+    assert {"plan-cut", "plan-changed", "spilling", "starved"} <= rules_of_review()
+    assert {sign: names for sign, names in meanings.items() if len(names) > 1} == {}
+
+
+def test_every_rule_of_the_review_has_a_sign_of_its_own_or_a_share_in_one() -> None:
+    """None falls back to the sign of a mere note."""
+    known = {*VERDICTS, *CONDITIONS, *SAME_CONDITION}
+
+    assert rules_of_review() <= known
+
+
+def test_the_signs_of_conditions_are_no_emoji_and_not_wide() -> None:
+    """Two cells of one sign would shift the line."""
+    signs = "".join(glyph.sign for glyph in (*CONDITIONS.values(), *VERDICTS.values()))
+
+    assert not {"W", "F"} & {unicodedata.east_asian_width(sign) for sign in signs}
+    assert not [sign for sign in signs if ord(sign) > 0xFFFF or sign in "\u26a0\u2714\u2716\u25b6\u25aa\u2b1b\u2139"]
 
 
 def test_every_sign_is_one_cell_and_has_an_ascii_form_of_one_cell() -> None:

@@ -10,13 +10,11 @@ from reports import placement, rank_view, report
 from shapes import Shape, machine
 
 from numascope.cpuset import CpuSet
-from numascope.observe.sample import ProcessFacts
-from numascope.plan.objects import Target
-from numascope.review.report import Finding, Report
+from numascope.machine.objects import Node
+from numascope.review.report import Report
 from numascope.show.canvas import cells as line_cells
 from numascope.show.ink import plain
 from numascope.show.map import map_picture
-from numascope.show.map_cells import Cell, folded, map_cells
 from numascope.show.map_layout import map_layout, map_rows
 
 KUNPENG = Shape(4, 2, 1, 24, cluster=4)
@@ -29,133 +27,12 @@ def text_of(shown: Report, width: int, rows: int) -> list[str]:
     return [plain(line) for line in map_picture(shown, width, rows, {}).lines]
 
 
-def one_rank(*threads: object, planned: str = "0-3", shape: Shape = KUNPENG) -> Report:
-    """A report of one rank with these threads."""
-    return report("python 1", machine(shape), threads, [rank_view("A", 1, 0, planned, threads, None, "0")])  # type: ignore[arg-type]
-
-
-def marks(shown: Report) -> dict[int, tuple[str, str]]:
-    """Mark and letter of every CPU that is not just free."""
-    return {cpu: (cell.mark, cell.letter) for cpu, cell in map_cells(shown, {}).of.items() if cell.mark != "free"}
-
-
-def test_a_thread_that_ran_on_its_plan_makes_its_letter_capital() -> None:
-    """Small letters are planned and quiet."""
-    shown = one_rank(placement(1, "main", "main", 0, "0-3", "0-3", 2))
-
-    assert marks(shown) == {0: ("planned", "A"), 1: ("planned", "A"), 2: ("ran", "A"), 3: ("planned", "A")}
-
-
-def test_a_thread_that_did_not_run_leaves_no_capital() -> None:
-    """The CPU of an idle or stale thread proves nothing."""
-    idle = placement(1, "main", "main", 0, "0-3", "0-3", 2, busy=0.0)
-    stale = replace(placement(2, "x", "main", 0, "0-3", "0-3", 1), cpu_stale=True)
-
-    assert {mark for mark, _ in marks(one_rank(idle, stale)).values()} == {"planned"}
-
-
-def test_an_escaped_thread_marks_where_it_ran_and_the_seat_it_left() -> None:
-    """`!A` there, `◇A` on its one planned CPU."""
-    shown = one_rank(placement(1, "main", "main", 0, "1", "0-191", 37, "escaped"), planned="0-1")
-
-    assert marks(shown) == {0: ("planned", "A"), 1: ("seat", "A"), 37: ("escaped", "A")}
-
-
-def test_a_seat_where_another_thread_of_the_rank_runs_is_not_empty() -> None:
-    """Then it is that thread's capital letter."""
-    shown = one_rank(
-        placement(1, "a", "main", 0, "1", "0-191", 37, "escaped"),
-        placement(2, "b", "main", 0, "1", "1", 1),
-        planned="1",
-    )
-
-    assert marks(shown)[1] == ("ran", "A")
-
-
-def test_a_target_of_many_cpus_has_no_seat() -> None:
-    """Which of eight CPUs would be the empty one?"""
-    shown = one_rank(placement(1, "main", "main", 0, "0-7", "0-191", 37, "escaped"), planned="0-7")
-
-    assert {mark for mark, _ in marks(shown).values()} == {"planned", "escaped"}
-
-
-def test_an_escaped_thread_that_is_back_home_marks_nothing() -> None:
-    """It ran inside in this interval."""
-    shown = one_rank(placement(1, "main", "main", 0, "1", "0-191", 1, "escaped"), planned="1")
-
-    assert marks(shown) == {1: ("ran", "A")}
-
-
-def test_without_a_plan_letters_show_where_a_rank_ran() -> None:
-    """All else is free."""
-    shown = one_rank(placement(1, "main", "unnamed", 0, None, "0-191", 50, "unplanned"), planned="")
-
-    assert marks(shown) == {50: ("ran", "A")}
-
-
-def test_two_owners_of_a_quiet_cpu_are_several() -> None:
-    """An overlap of plans is neither's letter."""
-    on = machine(KUNPENG)
-    ranks = [rank_view("A", 1, 0, "0-1", [], None, "0"), rank_view("B", 2, 1, "1-2", [], None, "0")]
-
-    assert marks(report("x", on, [], ranks)) == {0: ("planned", "A"), 1: ("several", ""), 2: ("planned", "B")}
-
-
-def test_a_planned_cpu_that_is_not_in_the_target_cannot_be_held() -> None:
-    """What the cpuset or the kernel took away is marked on the CPU."""
-    cut = Target(CpuSet.parse("0-3"), CpuSet.parse("0-2"), reports.NOWHERE, "main of device0")
-    shown = one_rank(replace(placement(1, "main", "main", 0, "0-3", "0-2", 0), target=cut))
-
-    assert marks(shown)[3] == ("blocked", "A")
-
-
 def test_planned_cpus_that_are_offline_are_named_below_the_map() -> None:
     """They have no cell: the kernel no longer says where they are."""
     on = machine(KUNPENG, offline="3")
     shown = report("x", on, [], [rank_view("A", 1, 0, "0-3", [], None, "0")])
 
     assert "⊘ 3 planned, offline" in text_of(shown, 80, 9)[-1]
-
-
-def test_isolated_and_forbidden_cpus_are_told_from_free_ones() -> None:
-    """Only where nobody planned them."""
-    on = machine(KUNPENG, isolated="5")
-    facts = ProcessFacts(1, 0, 0, 1, "python", (), None, cpuset=CpuSet.parse("0-9"))
-    shown = report("x", on, [], [])
-    shown = replace(shown, sample=replace(shown.sample, processes={1: facts}))
-
-    found = marks(shown)
-
-    assert found[5] == ("isolated", "")
-    assert found[10] == ("denied", "")
-    assert 9 not in found
-
-
-def test_a_cpu_that_others_use_while_its_owner_waits_has_a_stranger() -> None:
-    """As the finding says it."""
-    own = placement(7, "infer_queue", "runtime", 0, "2", "2", 2)
-    shown = replace(
-        one_rank(own),
-        findings=(Finding("shared", "warning", "CPU 2", "41 % of it used by others", "", "", (own.key,), 0),),
-    )
-
-    assert marks(shown)[2] == ("stranger", "A")
-
-
-def test_a_narrow_thread_marks_the_cpu_it_is_crammed_on() -> None:
-    """Also while it waits."""
-    shown = one_rank(placement(1, "loader", "loader", 0, "0-7", "0", 0, "narrow", busy=0.0), planned="0-7")
-
-    assert marks(shown)[0] == ("narrow", "A")
-
-
-def test_folding_keeps_the_worst_mark_never_the_commonest() -> None:
-    """One escape among many busy CPUs is an escape."""
-    cells = [Cell("ran", "A", "m", 8)] * 15 + [Cell("escaped", "F", " ", 2)]
-
-    assert folded(cells, busier=True) == Cell("escaped", "F", " ", 8)
-    assert folded(cells, busier=False).step == 8
-    assert folded([Cell("ran", "A"), Cell("ran", "B")], busier=True).mark == "several"
 
 
 @pytest.mark.parametrize(
@@ -193,11 +70,34 @@ def test_siblings_stand_above_each_other() -> None:
     assert lines[3].startswith("   smt 1 ·  ·  ·")
 
 
+def memory_only(shape: Shape, *free_gib: float) -> Report:
+    """A machine with nodes that have memory and no CPU."""
+    on = machine(shape)
+    first = len(on.nodes)
+    far = tuple(Node(first + at, CpuSet(), 2**26, round(free * 2**20)) for at, free in enumerate(free_gib))
+    return report("x", replace(on, nodes=(*on.nodes, *far)), [], [])
+
+
+@pytest.mark.parametrize("shape", [Shape(1, 1, 1, 4), KUNPENG])
+def test_a_node_without_cpus_is_named_with_its_free_memory(shape: Shape) -> None:
+    """It has no cell, so a line under the map says it, on a small machine and a large one."""
+    shown = memory_only(shape, 31.25)
+    name = f"N{shown.machine.nodes[-1].id}"
+
+    assert f" memory only: {name} 31.2 GiB free" in text_of(shown, 80, 14)
+    assert text_of(shown, 80, 9 if shape is KUNPENG else 5)[-1].startswith(f" memory only: {name} 31.2 GiB free. 1 ")
+
+
+def test_many_nodes_without_cpus_are_one_sum() -> None:
+    """A line is a line."""
+    assert " memory only: N1-8 48.0 GiB free" in text_of(memory_only(Shape(1, 1, 1, 4), *[6.0] * 8), 80, 12)
+
+
 def test_up_to_eight_cpus_are_meters_with_names() -> None:
     """The escaped guest stands first, marked before the owner's letter."""
     lines = text_of(reports.two_cpus(), 80, 9)
 
-    assert lines[0].startswith(" CPU 0  A  ███")
+    assert lines[0].startswith(" CPU 0 ◇A  ███")
     assert lines[1].startswith(" CPU 1 !A  ███")
     assert lines[1].endswith("99 %  A loader 1; B main")
 

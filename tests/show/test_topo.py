@@ -16,12 +16,13 @@ from numascope.cli.topo import topo
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
-from numascope.machine.objects import Machine
+from numascope.machine.objects import Cache, Core, Machine
 from numascope.machine.walk import Place, walk
 from numascope.show.ink import plain
 from numascope.show.topo import topo_lines
 from numascope.show.topo_document import topo_document
-from numascope.show.topo_words import cpu_list
+from numascope.show.topo_facts import cache_lines
+from numascope.show.topo_words import cpu_list, tied
 
 MACHINES = Path(__file__).resolve().parent.parent.parent / "snapshots" / "machines"
 KEPT = sorted(path.parent.name for path in MACHINES.glob("*/about.toml"))
@@ -128,6 +129,33 @@ def test_offline_disallowed_and_isolated_cpus_are_named_in_the_second_line() -> 
     )
     told = text_of(dataclasses.replace(machine, cpus=cpus, nodes_allowed=CpuSet.parse("0-1")), 120)[1]
     assert told == "offline: 192-195; allowed: 0-47 (48 of 192); memory of nodes 0-1 only; isolated: 2-23"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"),
+    [("1", "memory of node 1 only"), ("1-2", "memory of nodes 1-2 only"), ("", "memory of no node only")],
+)
+def test_one_memory_node_is_a_node_and_two_are_nodes(allowed: str, told: str) -> None:
+    machine = dataclasses.replace(kunpeng(), nodes_allowed=CpuSet.parse(allowed))
+    assert told in ", ".join(text_of(machine, 120)[:2])
+
+
+def test_a_core_with_one_thread_left_has_the_caches_of_the_others() -> None:
+    for online in ("0-7", "0-4,6-7", "1-7"):
+        assert cache_lines(sibling_pairs(CpuSet.parse(online))) == [tied("L1 32+32 KiB a thread")]
+
+
+def sibling_pairs(online: CpuSet) -> Machine:
+    """Cores of CPUs n and n+1, each thread with a first-level cache of its own."""
+    caches = [Cache(1, kind, 32, CpuSet.of([cpu])) for cpu in online for kind in ("Data", "Instruction")]
+    cores = [Core(CpuSet.span(cpu, cpu + 1) & online, 0, None, 0, cpu // 2) for cpu in range(0, 8, 2)]
+    return dataclasses.replace(kunpeng(), caches=tuple(caches), cores=tuple(cores), clusters=())
+
+
+def test_figures_of_memory_are_a_column_in_a_narrow_window_too(tmp_path: Path) -> None:
+    lines = text_of(kept_machine("qemu-chiplets", tmp_path), 40)
+    assert len({line.index("0.7 GiB,") for line in lines if "0.7 GiB," in line}) == 1
+    assert len({line.index("L3") for line in lines if "die" in line and "L3" in line}) == 1
 
 
 def test_unknown_is_a_question_mark_and_never_a_zero() -> None:

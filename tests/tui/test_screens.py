@@ -14,6 +14,8 @@ from numascope.errors import NotPermittedError
 from numascope.review.report import Report
 from numascope.show.canvas import text_cells
 from numascope.tui.app import Dashboard
+from numascope.tui.messages import ReportReady
+from numascope.tui.screens.page import Page
 from numascope.tui.svg import screenshot_svg
 
 SMALL, COMMON, LARGE, HUGE = (60, 15), (80, 24), (120, 40), (200, 60)
@@ -169,6 +171,51 @@ def test_no_report_for_three_intervals_is_stale() -> None:
         await pilot.pause()
 
     assert "STALE 14400s" in drive(app, (80, 24), steps=later).splitlines()[0]
+
+
+def test_stale_figures_are_dim_and_fresh_ones_are_not() -> None:
+    """All but the screens with the state word, and the keys; a new report brings the colours back."""
+    now = [0.0]
+    app = Dashboard(Scripted(reports.eight_ranks(), interval_s=3600.0), clock=lambda: now[0])
+    colours: list[set[str]] = []
+
+    def seen() -> set[str]:
+        rows = app.screen._compositor.render_strips()[1:-1]
+        return {
+            segment.style.color.name for strip in rows for segment in strip if segment.style and segment.style.color
+        }
+
+    async def age(app: Dashboard, pilot: Pilot[None]) -> None:
+        for at in (0.0, 4 * 3600.0):
+            now[0] = at
+            app.redraw()
+            await pilot.pause()
+            colours.append(seen())
+        app.on_report_ready(ReportReady(reports.eight_ranks()))
+        await pilot.pause()
+        colours.append(seen())
+
+    drive(app, (80, 24), steps=age)
+
+    assert colours[1] == {app.palette.colours["dim"]}
+    assert colours[0] == colours[2]
+    assert len(colours[0]) > 8
+
+
+def test_a_screen_that_is_taken_away_is_not_drawn() -> None:
+    """A picture that was asked for just before the end comes too late."""
+    pages: list[Page] = []
+
+    async def keep(app: Dashboard, pilot: Pilot[None]) -> None:
+        del pilot
+        assert isinstance(app.screen, Page)
+        assert app.screen.can_draw()
+        pages.append(app.screen)
+
+    drive(dashboard(reports.eight_ranks()), (80, 24), ("2",), steps=keep)
+
+    assert not pages[0].can_draw()
+    pages[0].redraw()
 
 
 class Refusing:

@@ -10,6 +10,8 @@ from shapes import Shape, machine
 from textual.pilot import Pilot
 
 from numascope.review.report import Placement, Report
+from numascope.show.ink import plain
+from numascope.show.rows import head_line
 from numascope.tui.app import Dashboard
 from numascope.tui.messages import ReportReady
 from numascope.tui.widgets.machine_map import MachineMap
@@ -155,3 +157,21 @@ def test_s_goes_through_the_orders() -> None:
     assert "sort: busy" in text
     rows = text.splitlines()
     assert rows[4].split()[-7].startswith("0.9")
+
+
+def test_a_click_on_a_head_orders_by_that_column() -> None:
+    """A head that stands for no order does nothing."""
+    sorts: list[str] = []
+
+    async def click(app: Dashboard, pilot: Pilot[None]) -> None:
+        await pilot.press("2")
+        await pilot.pause()
+        heads = plain(head_line(120, "verdict"))
+        for head in ("busy", "wait/s", "tid", "cpu", "rank", "verdict"):
+            await pilot.click("#heads", offset=(heads.index(head), 0))
+            await pilot.pause()
+            sorts.append(app.screen.query_one(ThreadTable).sort)
+
+    drive(Dashboard(Scripted(reports.eight_ranks(), interval_s=3600.0), clock=lambda: 0.0), (120, 40), steps=click)
+
+    assert sorts == ["busy", "wait", "wait", "cpu", "place", "verdict"]

@@ -29,6 +29,8 @@ class Page(Screen[None]):
     """A screen of the dashboard; `redraw` shows what the app now knows."""
 
     page: ClassVar[str] = ""
+    has_parts = False
+    """Its widgets stand: a slow machine may ask for a picture before."""
 
     @property
     def dashboard(self) -> Dashboard:
@@ -54,9 +56,13 @@ class Page(Screen[None]):
         """Whether the window is below the smallest that is drawn."""
         return self.size.width < SMALLEST[0] or self.size.height < SMALLEST[1]
 
+    def can_draw(self) -> bool:
+        """Whether there is something to draw on: not before its widgets stand, and not while they are taken away."""
+        return self.has_parts and self.display and self.size.width > 0
+
     def redraw(self) -> None:
         """Shows the newest report, state word and cost."""
-        if not self.is_mounted or not self.size.width:
+        if not self.can_draw():
             return
         small = self.too_small()
         self.set_class(small, "-small")
@@ -68,6 +74,10 @@ class Page(Screen[None]):
         self.query_one("#keys", LinesView).show([key_line(self.page, self.size.width, app.cost_words(self.size.width))])
         if app.report is not None:
             self.draw_body(app.report)
+
+    def on_mount(self) -> None:
+        """From here on there is something to draw on."""
+        self.has_parts = True
 
     def on_resize(self, event: events.Resize) -> None:
         """Another window is another picture."""

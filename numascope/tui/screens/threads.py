@@ -16,7 +16,7 @@ from numascope.show.ink import Line, Span
 from numascope.show.rows import head_line
 from numascope.tui.screens.page import Page
 from numascope.tui.widgets.lines import LinesView
-from numascope.tui.widgets.thread_table import ThreadTable
+from numascope.tui.widgets.thread_table import TableHeads, ThreadTable
 
 _LEAST_TABLE: Final = 6
 
@@ -30,7 +30,7 @@ class ThreadsPage(Page):
         """Order and filter, heads, rows, detail."""
         yield LinesView(id="order")
         yield Input(placeholder="part of a name, rank:3, role:main, cpu:37, not ok, idle", id="filter", compact=True)
-        yield LinesView(id="heads")
+        yield TableHeads(id="heads")
         yield ThreadTable(id="table")
         yield LinesView(id="detail")
 
@@ -74,12 +74,16 @@ class ThreadsPage(Page):
 
     @on(ThreadTable.CursorMoved)
     def _moved(self) -> None:
-        if self.dashboard.report is not None and not self.too_small():
+        if self.can_draw() and self.dashboard.report is not None and not self.too_small():
             self._draw_around(self.dashboard.report)
 
     @on(ThreadTable.ThreadOpened)
     def _light(self, event: ThreadTable.ThreadOpened) -> None:
         self.dashboard.light(event.key)
+
+    @on(TableHeads.SortChosen)
+    def _sort(self, event: TableHeads.SortChosen) -> None:
+        self.query_one(ThreadTable).sort_by(event.sort)
 
     @on(ThreadTable.FilterWanted)
     def _type_filter(self) -> None:

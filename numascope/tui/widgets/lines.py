@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from numascope.show.glyphs import to_ascii
-from numascope.show.ink import Line
+from numascope.show.ink import Line, Span
 
 if TYPE_CHECKING:
     from numascope.tui.app import Dashboard
@@ -52,11 +52,18 @@ class LinesView(Widget):
         """One line of the screen."""
         self.lines_rendered += 1
         line: Line = self._lines[y] if y < len(self._lines) else ()
-        return draw(self.dashboard, line, self.size.width, panel=self._panel)
+        return draw(self.dashboard, line, self.size.width, panel=self._panel, ages=self.ages(y))
+
+    def ages(self, y: int) -> bool:
+        """Whether a line tells of the report, and so goes dim when that is stale: all but those on the panel."""
+        del y
+        return not self._panel
 
 
-def draw(dashboard: Dashboard, line: Line, width: int, *, panel: bool = False) -> Strip:
-    """A line in the dashboard's palette and sign set; a picked line (it starts with `▌`) stands on the panel."""
+def draw(dashboard: Dashboard, line: Line, width: int, *, panel: bool = False, ages: bool = True) -> Strip:
+    """A line in the dashboard's palette and sign set; a picked line (it starts with `▌`) stands on the panel, a stale one is dim."""
     picked = bool(line) and line[0].text.startswith("▌")
+    if ages and dashboard.stale:
+        line = tuple(Span(span.text, "dim", span.bold, span.reverse, span.underline) for span in line)
     shown = to_ascii(line) if dashboard.ascii_only else line
     return dashboard.palette.strip(shown, width, panel=panel or picked)

@@ -60,6 +60,10 @@ class StatusBar(LinesView):
             second = watched_line(report, width, time=width < _WIDE)
         self.show((first, second))
 
+    def ages(self, y: int) -> bool:
+        """What is watched goes dim with the rest; screens and state word do not."""
+        return y > 0
+
     def on_click(self, event: events.Click) -> None:
         """A click on a tab."""
         offset = event.get_content_offset(self)

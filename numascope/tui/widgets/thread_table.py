@@ -14,13 +14,31 @@ from textual.strip import Strip
 from numascope.observe.sample import ThreadKey
 from numascope.review.report import Placement, Report
 from numascope.show.ink import Line
-from numascope.show.rows import SORTS, filter_of, row_line
+from numascope.show.rows import SORTS, filter_of, row_line, sort_at
 from numascope.tui.keys import bindings_of
-from numascope.tui.widgets.lines import draw
+from numascope.tui.widgets.lines import LinesView, draw
 from numascope.tui.widgets.row_order import Row, RowOrder
 
 if TYPE_CHECKING:
     from numascope.tui.app import Dashboard
+
+
+class TableHeads(LinesView):
+    """The heads of the table's columns; a click on one orders the rows by it."""
+
+    class SortChosen(Message):
+        """The user wants this order."""
+
+        def __init__(self, sort: str) -> None:
+            self.sort = sort
+            super().__init__()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a head that stands for an order."""
+        offset = event.get_content_offset(self)
+        sort = "" if offset is None else sort_at(self.size.width, offset.x)
+        if sort:
+            self.post_message(self.SortChosen(sort))
 
 
 class ThreadTable(ScrollView, can_focus=True):
@@ -189,11 +207,15 @@ class ThreadTable(ScrollView, can_focus=True):
         """The last row."""
         self._go(len(self._rows) - 1)
 
-    def action_sort(self) -> None:
-        """The next order."""
-        self._order.sort = SORTS[(SORTS.index(self._order.sort) + 1) % len(SORTS)]
+    def sort_by(self, sort: str) -> None:
+        """Puts the rows in one of the orders of `SORTS`."""
+        self._order.sort = sort
         self.sort_anew()
         self._go(self.cursor_row)
+
+    def action_sort(self) -> None:
+        """The next order."""
+        self.sort_by(SORTS[(SORTS.index(self._order.sort) + 1) % len(SORTS)])
 
     def action_filter(self) -> None:
         """Opens the line to type a filter in."""
