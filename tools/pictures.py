@@ -27,11 +27,11 @@ def main(folder: Path) -> None:
     """Writes one SVG a shot."""
     folder.mkdir(parents=True, exist_ok=True)
     with StandIn() as job:
-        session: Session = open_session((Wanted(job.launcher_pid),), None, interval_s=0.5, window_s=1.0)
+        session: Session = open_session((Wanted(job.launcher_pid),), None, interval_s=2.0, window_s=2.0)
         try:
             session.look(SETTLE_S)
             for name, width, height, keys in SHOTS:
-                time.sleep(0.5)
+                time.sleep(2.0)
                 svg = screenshot_svg(session, width, height, keys=keys, title=f"numascope attach {job.launcher_pid}")
                 (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
         finally:
