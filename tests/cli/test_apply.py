@@ -63,11 +63,12 @@ def bench(folder: Path, code: str = SLEEPERS.format(count=6)) -> Iterator[Bench]
 def test_dry_run_shows_the_list_ends_1_and_changes_nothing(tmp_path: Path) -> None:
     with bench(tmp_path) as one:
         before = masks(one.pid)
+        comm = Path(f"/proc/{one.pid}/comm").read_text().strip()
         said = one.apply("--dry-run")
         assert masks(one.pid) == before
 
     assert said.code == 1, said
-    assert f"would set 7 of 7 threads of python {one.pid}; nothing is changed" in said.out
+    assert f"would set 7 of 7 threads of {comm} {one.pid}; nothing is changed" in said.out
     assert f"→  {OWN_CPUS[0]}" in said.out
     assert not (tmp_path / "numascope").exists()
     assert max(map(len, said.out.splitlines())) <= 80

@@ -66,8 +66,12 @@ def test_another_users_process_ends_3_and_says_in_a_sentence_who_may_set_it() ->
 @pytest.mark.live
 @needs_root
 def test_ones_own_processes_need_no_root() -> None:
-    done = run(drop=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(run("--json", drop=True).stdout)
+    closed = {one["what"] for one in document["reads"] if one["can"] is False}
+
+    assert document["user"]["uid"] == 65534
+    assert closed <= ({"pages"} if document["user"]["seccomp"] else set())
+    assert {one["what"]: one["can"] for one in document["changes"]}["affinity"] is True
 
 
 @pytest.mark.live
