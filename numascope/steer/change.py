@@ -115,7 +115,7 @@ class _Selector:
         self.changes.append(Change(one.key, one.comm, one.label, rank, role, before, after, verdict, reason, mark))
 
     def leave(self, one: Placement, reason: str) -> None:
-        self.left.setdefault(reason, Counter())[one.label.rstrip("0123456789_") or one.label] += 1
+        self.left.setdefault(reason, Counter())[one.label.rstrip("0123456789_ ") or one.label] += 1
 
     def mark_of(self, one: Placement) -> ProcessMark | None:
         process = self.report.sample.processes.get(one.key.pid)
