@@ -13,6 +13,9 @@ Facts = Mapping[int, ProcessFacts]
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 
 
+BY_HAND: Final = "given by hand"
+
+
 @dataclass(frozen=True, slots=True)
 class Rank:
     """One rank: its top process, its device by the plan's numbering (None: unknown), and its descendants."""
@@ -23,6 +26,11 @@ class Rank:
     device: int | None
     device_source: str
     helpers: tuple[int, ...] = ()
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether the user said which device it has."""
+        return self.device_source == BY_HAND
 
 
 @dataclass(frozen=True, slots=True)

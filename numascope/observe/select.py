@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from numascope.observe.jobs import Facts, Job, Rank, find_jobs, process_job
+from numascope.observe.jobs import BY_HAND, Facts, Job, Rank, find_jobs, process_job
 
 
 class Wanted(NamedTuple):
@@ -57,13 +57,9 @@ def _as_said(job: Job, one: Wanted) -> Job:
         return replace(job, launcher=None, scheduler=one.pid, ranks=(), others=tuple(pids))
     if one.device is None:
         return job
-    ranks = [
-        replace(rank, device=one.device, device_source="given by hand") for rank in job.ranks if rank.pid == one.pid
-    ]
+    ranks = [replace(rank, device=one.device, device_source=BY_HAND) for rank in job.ranks if rank.pid == one.pid]
     if not ranks:
-        ranks = [
-            Rank(one.pid, None, None, one.device, "given by hand", tuple(pid for pid in job.pids() if pid != one.pid))
-        ]
+        ranks = [Rank(one.pid, None, None, one.device, BY_HAND, tuple(pid for pid in job.pids() if pid != one.pid))]
     return replace(job, launcher=None, scheduler=None, others=(), ranks=tuple(ranks))
 
 

@@ -161,7 +161,7 @@ class Watch:
         )
         if old is not None and stands:
             return old
-        self._jobs = select_jobs(sample.processes, self._question.wanted)
+        self._jobs = select_jobs(sample.processes, self._wanted(sample.processes))
         new = make_cast(self._jobs, sample, self._question.plan, self._machine, self._cleaners)
         keys = sample.threads.keys
         self._cleaners |= {key for key, part in zip(keys, new.parts, strict=True) if part.role.name == "cleaner"}
@@ -169,6 +169,16 @@ class Watch:
         same = old is not None and before is not None and before.threads.keys is sample.threads.keys and old == new
         self._cast = old if same else new
         return self._cast if self._cast is not None else new
+
+    def _wanted(self, processes: Mapping[int, ProcessFacts]) -> tuple[Wanted, ...]:
+        """Whom the user gave; for a launcher that ended, the ranks that it left behind."""
+        wanted = self._question.wanted
+        living = tuple(one for one in wanted if one.pid in processes)
+        if len(living) == len(wanted):
+            return wanted
+        known = {one.pid for one in living}
+        orphans = [rank for job in self._jobs for rank in job.ranks if rank.pid in processes and rank.pid not in known]
+        return (*living, *(Wanted(rank.pid, rank.device if rank.by_hand else None) for rank in orphans))
 
     def _findings(
         self,

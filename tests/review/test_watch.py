@@ -174,6 +174,28 @@ def test_after_the_end_the_last_state_stands(tmp_path: Path) -> None:
     assert outcome_of(after, "warning").code == 4
 
 
+def test_ranks_whose_launcher_died_are_ranks_still() -> None:
+    rank = "import os,time; time.sleep(1000)"
+    code = (
+        "import subprocess\nname('pt_elastic')\n"
+        f"for rank in '01': subprocess.Popen([sys.executable, '-c', '{rank}'],"
+        " env={**os.environ, 'RANK': rank, 'LOCAL_RANK': rank}, start_new_session=True)\n"
+        "time.sleep(0.5); ready(); sleep()"
+    )
+    with program(code) as child, session(None, Wanted(child.pid)) as watch:
+        before = watch.look(0.2)
+        child.kill()
+        child.wait()
+        time.sleep(0.1)
+        after = watch.look(0.2)
+        for one in before.ranks:
+            os.kill(one.pid, 9)
+
+    assert [one.name for one in before.ranks] == ["rank 0", "rank 1"]
+    assert [(one.name, one.pid) for one in after.ranks] == [(one.name, one.pid) for one in before.ranks]
+    assert not after.ended
+
+
 def test_a_row_that_did_nothing_is_the_same_object_and_costs_nothing(tmp_path: Path) -> None:
     code = BOUND % OWN_CPUS[0] + "for _ in range(200): thread(sleep)\nready(); sleep()"
     with program(code) as child, session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch:
