@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from textual.pilot import Pilot
 
+from numascope.host.root import HostRoot
 from numascope.review.report import Report
 from numascope.tui.app import Dashboard
+from numascope.tui.steering import Steering
 
 Steps = Callable[[Dashboard, Pilot[None]], Awaitable[None]]
 
@@ -35,9 +37,22 @@ class Scripted:
         self.closed = True
 
 
-def dashboard(*shown: Report, theme: str = "dark", ascii_only: bool = False) -> Dashboard:
+STEERING = Steering(HostRoot(), {"NUMASCOPE_STATE": "/nowhere"}, uid=1004, may_set_others=True)
+"""May change everything and has never changed anything."""
+
+
+def dashboard(
+    *shown: Report, theme: str = "dark", ascii_only: bool = False, steering: Steering | None = STEERING
+) -> Dashboard:
     """An app whose clock stands still and whose own size is always the same."""
-    return Dashboard(Scripted(*shown), theme=theme, ascii_only=ascii_only, clock=lambda: 0.0, resident_mib=lambda: 38)
+    return Dashboard(
+        Scripted(*shown),
+        theme=theme,
+        ascii_only=ascii_only,
+        clock=lambda: 0.0,
+        resident_mib=lambda: 38,
+        steering=steering,
+    )
 
 
 def screen_text(app: Dashboard) -> str:

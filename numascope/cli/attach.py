@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @options.pending_for()
 @options.width()
 @options.ascii_only()
+@options.read_only()
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 def attach(
     *,
@@ -45,6 +46,7 @@ def attach(
     pending_s: float,
     width: int | None,
     ascii_only: bool,
+    read_only: bool,
     no_mouse: bool,
 ) -> None:
     """Watch a job: give its launcher's PID, the PIDs of ranks, or any process; PID=deviceN maps one to the plan by hand.
@@ -66,7 +68,7 @@ def attach(
             raise click.exceptions.Exit(
                 print_once(session, cast("FailOn", fail_on), for_s, width, ascii_only=ascii_only)
             )
-        run_dashboard(session, mouse=not no_mouse, ascii_only=ascii_only)
+        run_dashboard(session, mouse=not no_mouse, ascii_only=ascii_only, read_only=read_only)
     finally:
         session.close()
 
@@ -87,9 +89,11 @@ def print_once(session: Session, level: FailOn, for_s: float, width: int | None,
     return outcome_of(report, level).code
 
 
-def run_dashboard(session: Session, *, mouse: bool, ascii_only: bool = False) -> None:
+def run_dashboard(session: Session, *, mouse: bool, ascii_only: bool = False, read_only: bool = False) -> None:
     """Runs the dashboard until the user leaves it."""
     from numascope.cli.output import wants_ascii
     from numascope.tui.app import Dashboard
+    from numascope.tui.steering import Steering
 
-    Dashboard(session, ascii_only=ascii_only or wants_ascii()).run(mouse=mouse)
+    steering = Steering.live(os.environ, read_only=read_only)
+    Dashboard(session, ascii_only=ascii_only or wants_ascii(), steering=steering).run(mouse=mouse)

@@ -49,3 +49,8 @@ def ascii_only() -> Callable[[_Body], _Body]:
     return click.option(
         "--ascii", "ascii_only", is_flag=True, help="Draw with ASCII signs; by itself where the locale is C."
     )
+
+
+def read_only() -> Callable[[_Body], _Body]:
+    """`--read-only`: the dashboard changes nothing."""
+    return click.option("--read-only", is_flag=True, help="Take the keys away that change something (a, r).")

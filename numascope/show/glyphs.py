@@ -109,6 +109,10 @@ FRAME: Final[dict[str, tuple[str, str]]] = {
     "right": ("→", ">"),
     "enter": ("⏎", "&"),
     "times": ("×", "x"),
+    "top-left": ("┌", "."),
+    "top-right": ("┐", "."),
+    "bottom-left": ("└", "`"),
+    "bottom-right": ("┘", "'"),
 }
 
 SAME_CONDITION: Final = {

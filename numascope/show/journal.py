@@ -62,24 +62,29 @@ def journal_lines(entries: Sequence[EntryRow], notes: Iterable[str] = (), width:
     told = [(Span(note[: width - 1] + "…" if len(note) > width else note, "warn"),) for note in notes]
     if not entries:
         return [(Span("nothing was ever changed from here"),), *told]
-    lines: list[Line] = [
-        (Span(f"{'id':>4}  {'when':<15} {'what':<15} {'all':>5} {'set':>5} {'gone':>4} {'not':>4}  now", "dim"),)
-    ]
-    lines += [_entry_line(one, width) for one in sorted(entries, key=_newest_first)]
+    lines: list[Line] = [head_line()]
+    lines += [entry_line(one, width) for one in newest_first(entries)]
     return [*lines, *told]
 
 
-def _newest_first(one: EntryRow) -> tuple[bool, float, int]:
-    return one.state.startswith("of another"), -one.wall_s, -one.id
+def newest_first(entries: Iterable[EntryRow]) -> list[EntryRow]:
+    """The entries as they are listed: those of other boots and namespaces last."""
+    return sorted(entries, key=lambda one: (one.state.startswith("of another"), -one.wall_s, -one.id))
 
 
-def _entry_line(one: EntryRow, width: int) -> Line:
+def head_line() -> Line:
+    """What the columns of an entry's line are."""
+    return (Span(f"{'id':>4}  {'when':<15} {'what':<15} {'all':>5} {'set':>5} {'gone':>4} {'not':>4}  now", "dim"),)
+
+
+def entry_line(one: EntryRow, width: int) -> Line:
+    """One entry: its threads by what became of them, and what can be done with it."""
     when = time.strftime("%d %b %H:%M:%S", time.localtime(one.wall_s))
     results = [change.result for change in one.changes]
     count, gone = len(results) + one.gone, results.count("gone") + one.gone
     took = sum(result in ("set", "trimmed", None) for result in results)
     figures = f"{count:>5} {took:>5} {gone:>4} {count - took - gone:>4}"
-    text = f"{one.id:>4}  {when[:15]:<15} {_cut(_what(one), 15)} {figures}  "
+    text = f"{one.id:>4}  {when[:15]:<15} {_cut(what_of(one), 15)} {figures}  "
     return Span(text), Span(one.state[: max(0, width - len(text))], "text" if one.can_revert else "dim")
 
 
@@ -87,7 +92,8 @@ def _cut(text: str, cells: int) -> str:
     return (text if len(text) <= cells else text[: cells - 1] + "…").ljust(cells)
 
 
-def _what(one: EntryRow) -> str:
+def what_of(one: EntryRow) -> str:
+    """`apply bind.json`, `revert 5`."""
     if one.kind == "revert":
         return f"revert {one.reverts}"
     return f"{one.kind} {os.path.basename(one.plan or '') or one.title}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,31 +15,31 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from numascope.cpuset import CpuSet
-from numascope.errors import NumascopeError
 from numascope.observe.sample import ThreadKey
 from numascope.review.report import Placement, Report
 from numascope.show.ink import Span
-from numascope.tui.keys import KEYS, bindings_of
-from numascope.tui.messages import ReportReady, SamplerFailed
+from numascope.tui.commands import palette_commands
+from numascope.tui.desk import Desk
+from numascope.tui.keys import bindings_of
+from numascope.tui.messages import ReportReady, SamplerFailed, SteeringDone
+from numascope.tui.sampling import Sampling
 from numascope.tui.screens.findings import FindingsPage
 from numascope.tui.screens.help import HelpPage
+from numascope.tui.screens.journal import JournalPage
 from numascope.tui.screens.overview import Overview
 from numascope.tui.screens.page import Page
 from numascope.tui.screens.threads import ThreadsPage
 from numascope.tui.source import ReportSource
-from numascope.tui.state import cost_words, ended_notice, is_stale, state_word
+from numascope.tui.state import SAID_S, cost_words, ended_notice, is_stale, largest_resident_mib, state_word
+from numascope.tui.steering import Steering
 from numascope.tui.theme import PALETTES, SIXTEEN, Palette
 from numascope.tui.widgets.machine_map import MachineMap
 from numascope.tui.widgets.pick_list import PickList
 from numascope.tui.widgets.thread_table import ThreadTable
 
 
-def _largest_resident_mib() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 class Dashboard(App[None], inherit_bindings=False):
-    """Shows the reports of a source until the user quits; `clock` is asked for the age of the last one."""
+    """Shows the reports of a source until the user quits; `clock` is asked for ages. Without `steering` it changes nothing."""
 
     CSS_PATH: ClassVar[str] = "numascope.tcss"
     TITLE: str | None = "numascope"
@@ -56,7 +55,8 @@ class Dashboard(App[None], inherit_bindings=False):
         theme: str = "dark",
         ascii_only: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        resident_mib: Callable[[], int] = _largest_resident_mib,
+        resident_mib: Callable[[], int] = largest_resident_mib,
+        steering: Steering | None = None,
     ) -> None:
         colourless = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if colourless else None)
@@ -66,7 +66,11 @@ class Dashboard(App[None], inherit_bindings=False):
         self._last_report_at: float | None = None
         self._lit_key: ThreadKey | None = None
         self._failure = ""
-        self._newest: Report | None = None
+        self._said: tuple[str, float] = ("", 0.0)
+        self._sampling = Sampling(source, self.post_message)
+        self.desk = Desk(self, steering, self._sampling.submit)
+        self.newest: Report | None = None
+        """What was seen last, also while paused."""
         self.ascii_only = ascii_only
         self.paused = False
         self.stale = False
@@ -80,38 +84,31 @@ class Dashboard(App[None], inherit_bindings=False):
         for palette in PALETTES:
             self.register_theme(palette.theme())
         self.theme = f"numascope-{self.palette.name}"
-        self._pages = {"overview": Overview(), "threads": ThreadsPage(), "findings": FindingsPage(), "help": HelpPage()}
+        kinds = {"overview": Overview, "threads": ThreadsPage, "findings": FindingsPage, "journal": JournalPage}
+        self._pages = {name: kind() for name, kind in {**kinds, "help": HelpPage}.items()}
         for name, page in self._pages.items():
             self.install_screen(page, name)
         self.push_screen("overview")
         self.set_interval(1.0, self._tick)
-        self._sample()
+        self._sampling.started(self._sample())
 
     @work(thread=True, exclusive=True, exit_on_error=False, group="sampler")
     def _sample(self) -> None:
-        """Takes a step, posts it, waits; ends when told to or when the target has ended."""
-        worker = get_current_worker()
-        try:
-            while not worker.is_cancelled:
-                try:
-                    report = self._source.step()
-                except NumascopeError as error:
-                    self.post_message(SamplerFailed(str(error), fatal=False))
-                else:
-                    self.post_message(ReportReady(report))
-                    if report.ended:
-                        return
-                worker.cancelled_event.wait(self._source.interval_s)
-        finally:
-            self._source.close()
+        """Looks and does what is asked, until told to end."""
+        self._sampling.run(get_current_worker())
 
     def on_report_ready(self, message: ReportReady) -> None:
         """Takes in a report; while paused it waits unseen."""
         self._last_report_at = self._clock()
         self._failure = ""
-        self._newest = message.report
+        self.newest = message.report
         if not self.paused:
             self._take(message.report)
+        self.desk.on_report(message.report)
+
+    def on_steering_done(self, message: SteeringDone) -> None:
+        """A change was made, or was looked at."""
+        self.desk.take(message.outcome)
 
     def on_sampler_failed(self, message: SamplerFailed) -> None:
         """No report: what was seen stays, with the reason on top."""
@@ -130,7 +127,9 @@ class Dashboard(App[None], inherit_bindings=False):
         self.redraw()
 
     def _tick(self) -> None:
-        """The age of the last report may have become news."""
+        """The age of the last report, or of what was said, may have become news."""
+        if self._said[0] and self._clock() > self._said[1]:
+            self.say("")
         if self.report is not None and self._age() > self._source.interval_s:
             self.redraw()
 
@@ -145,18 +144,24 @@ class Dashboard(App[None], inherit_bindings=False):
             for page in self._pages.values():
                 for widget in page.query("*"):
                     widget.refresh()
-        if isinstance(self.screen, Page):
-            self.screen.redraw()
+        shown = next((one for one in reversed(self.screen_stack) if isinstance(one, Page)), None)
+        if shown is not None:
+            shown.redraw()
 
     def state_word(self) -> Span:
         """The word at the right of the first line."""
         return state_word(self.report, paused=self.paused, age_s=self._age(), interval_s=self._source.interval_s)
 
     def notice(self) -> str:
-        """What stands in the second line instead of what is watched: why there is no news."""
-        if self.report is not None and self.report.ended:
+        """What stands in the second line instead of what is watched: an answer, or why there is no news."""
+        if not self._said[0] and self.report is not None and self.report.ended:
             return ended_notice(self.report)
-        return self._failure
+        return self._said[0] or self._failure
+
+    def say(self, text: str) -> None:
+        """Shows a line for some seconds in place of what is watched."""
+        self._said = (text, self._clock() + SAID_S)
+        self.redraw()
 
     def cost_words(self, width: int) -> str:
         """What numascope itself costs, for the last line."""
@@ -206,8 +211,8 @@ class Dashboard(App[None], inherit_bindings=False):
     def action_pause(self) -> None:
         """Holds the picture still, or goes on with the newest report."""
         self.paused = not self.paused
-        if not self.paused and self._newest is not None:
-            self._take(self._newest)
+        if not self.paused and self.newest is not None:
+            self._take(self.newest)
         self.redraw()
 
     def action_next_theme(self) -> None:
@@ -220,6 +225,11 @@ class Dashboard(App[None], inherit_bindings=False):
         self.screen.refresh(layout=True)
         for widget in self.screen.query("*"):
             widget.refresh()
+
+    def action_command_palette(self) -> None:
+        """All actions by name; not over a question."""
+        if not self.desk.is_asking:
+            super().action_command_palette()
 
     def action_help(self) -> None:
         """Opens the help, or leaves it."""
@@ -237,12 +247,20 @@ class Dashboard(App[None], inherit_bindings=False):
             if keys:
                 table.pick(keys[(at + step) % len(keys)])
             return
-        if self.screen is self._pages["help"]:
+        if self.screen is not self._pages["overview"] and self.screen is not self._pages["findings"]:
             return
         picks = self.screen.query_one(PickList)
         now = -1 if picks.picked is None and step > 0 else picks.picked or 0
         self.screen.set_focus(picks)
         picks.pick((now + step) % number)
+
+    def action_apply(self) -> None:
+        """Shows what an apply would set, and asks."""
+        self.desk.ask_apply()
+
+    def action_revert(self) -> None:
+        """Shows what a revert would put back, and asks: of the picked entry, else of the newest."""
+        self.desk.ask_revert(self.screen.picked if isinstance(self.screen, JournalPage) else None)
 
     def action_zoom(self, closer: bool) -> None:  # noqa: FBT001  an action's argument is written in the key table
         """One node of the map alone, or all again."""
@@ -277,17 +295,6 @@ class Dashboard(App[None], inherit_bindings=False):
             self.action_show("overview")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: the app's keys by what they do."""
+        """The palette."""
         del screen
-        for key in KEYS:
-            if "app" in key.owners and not key.action.endswith("command_palette"):
-                title, _, rest = key.meaning.partition(":")
-                yield SystemCommand(
-                    title.capitalize(), f"{rest.strip()} ({key.label})".strip(), self._runner(key.action)
-                )
-
-    def _runner(self, action: str) -> Callable[[], None]:
-        def run() -> None:
-            self.call_later(self.run_action, action)
-
-        return run
+        yield from palette_commands(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.message import Message
 
 from numascope.review.report import Report
+from numascope.tui.steering import Outcome
 
 
 class ReportReady(Message):
@@ -25,4 +26,12 @@ class SamplerFailed(Message):
     def __init__(self, reason: str, *, fatal: bool) -> None:
         self.reason = reason
         self.fatal = fatal
+        super().__init__()
+
+
+class SteeringDone(Message):
+    """A job that was asked for has come to its end."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from typing import Final
 
@@ -11,6 +12,9 @@ from numascope.show.overview import clock
 
 STALE_INTERVALS: Final = 3
 """After so many intervals without a report the picture is called stale."""
+
+SAID_S: Final = 10.0
+"""So long an answer stands in the second line."""
 
 _WIDE: Final = 100
 
@@ -45,3 +49,8 @@ def cost_words(report: Report | None, width: int, resident_mib: Callable[[], int
     share = None if report is None else report.own_cpu_share
     text = "self ?" if share is None else f"self {100 * share:.1f}%"
     return text.rjust(10) if width < _WIDE else f"{text} {resident_mib()} MiB".rjust(18)
+
+
+def largest_resident_mib() -> int:
+    """The most memory that numascope itself has taken, MiB (`ru_maxrss` of getrusage(2))."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

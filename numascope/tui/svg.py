@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import html
+import os
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from numascope.tui.app import Dashboard
 from numascope.tui.source import ReportSource
+from numascope.tui.steering import Steering
 
 _LONGEST_WAIT_S: Final = 20.0
 _PAUSE_S: Final = 0.05
@@ -29,7 +31,7 @@ def screenshot_svg(
     """The screen in a window of that size after so many reports and these keys."""
 
     async def run() -> str:
-        app = Dashboard(source, theme=theme)
+        app = Dashboard(source, theme=theme, steering=Steering.live(os.environ))
         async with app.run_test(size=(width, height)) as pilot:
             waited = 0.0
             while waited < _LONGEST_WAIT_S and (app.report is None or app.report.sample.number < reports):

@@ -145,7 +145,7 @@ def test_a_target_that_ended_leaves_its_last_state() -> None:
             await pilot.pause(0.05)
         await pilot.pause()
 
-    text = drive(Dashboard(Scripted(last, gone, interval_s=0.05), clock=lambda: 0.0), (80, 24), steps=wait)
+    text = drive(Dashboard(Scripted(last, gone, interval_s=0.5), clock=lambda: 0.0), (80, 24), steps=wait)
 
     assert text.splitlines()[0].endswith("ENDED")
     assert "msrun 41200 is gone" in text

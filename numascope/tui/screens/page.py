@@ -71,7 +71,9 @@ class Page(Screen[None]):
             return
         app = self.dashboard
         self.query_one(StatusBar).show_state(app.report, app.state_word(), app.notice())
-        self.query_one("#keys", LinesView).show([key_line(self.page, self.size.width, app.cost_words(self.size.width))])
+        closed = {} if self.page == "help" else app.desk.closed_keys()
+        keys = key_line(self.page, self.size.width, app.cost_words(self.size.width), closed)
+        self.query_one("#keys", LinesView).show([keys])
         if app.report is not None:
             self.draw_body(app.report)
 

@@ -12,7 +12,7 @@ from numascope.show.ink import Line, Span
 from numascope.show.overview import clock, watched_line
 from numascope.tui.widgets.lines import LinesView
 
-TABS: Final = (("overview", "Overview"), ("threads", "Threads"), ("findings", "Findings"))
+TABS: Final = (("overview", "Overview"), ("threads", "Threads"), ("findings", "Findings"), ("journal", "Journal"))
 """Name and title of each screen, in the order of the number keys."""
 
 _WIDE: Final = 100
