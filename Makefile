@@ -1,10 +1,11 @@
 # Every target sets up what it needs: python3 (3.11 or newer), git and make are enough on a fresh machine.
 
-.PHONY: help demo test check bench format bundle clean
+.PHONY: help demo test test-vm check bench format bundle clean
 
 help:
 	@echo 'make demo     start a stand-in training job and watch it'
 	@echo 'make test     make check, then the tests'
+	@echo 'make test-vm  tests inside emulated machines of several nodes (Debian 12, root); VM=four-node for one'
 	@echo 'make check    ruff, mypy, import-linter'
 	@echo 'make format   let ruff mend what it can'
 	@echo 'make bench    the benchmarks'
@@ -17,6 +18,10 @@ demo:
 
 test: check
 	.venv/bin/pytest -q
+
+test-vm:
+	@tools/venv dev
+	tests/testbed/vm test $(VM)
 
 check:
 	@tools/venv dev

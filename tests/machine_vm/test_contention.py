@@ -1,0 +1,51 @@
+"""Isolated CPUs, which the kernel does not balance, and a thread that waits behind a SCHED_FIFO loop (Linux 6.1)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from machine_vm.guest import HASHING, finding_of, findings, hog, kernel, placement, seen
+from processes import program
+from steering import watching
+
+pytestmark = [pytest.mark.vm("two-socket")]
+
+ISOLATED = (2, 3, 4, 5)
+"""By `isolcpus=domain,2-5` of this machine's suite."""
+
+
+def workers(count: int, cpus: str) -> str:
+    return f"{HASHING}os.sched_setaffinity(0, {cpus})\nfor _ in range({count}): thread(hash)\nready(); sleep()"
+
+
+def test_busy_threads_on_isolated_cpus_crowd_on_one_and_each_on_its_own_do_not(tmp_path: Path) -> None:
+    with program(workers(4, "{2, 3, 4, 5}")) as child, watching(tmp_path, child.pid, "2-5") as session:
+        report = seen(session, lambda one: bool(findings(one, "crowded")))
+        (crowded,) = findings(report, "crowded")
+        busy = sorted(one.key.tid for one in report.placements if one.key.tid != child.pid)
+
+        assert set(report.machine.cpus.isolated) == set(ISOLATED)
+        assert "isolated CPUs are not balanced" in crowded.evidence
+        assert len({placement(report, tid).cpu for tid in busy}) < len(busy)
+
+        for tid, cpu in zip(busy, ISOLATED, strict=True):
+            os.sched_setaffinity(tid, {cpu})
+        spread = seen(session, lambda one: not findings(one, "crowded"))
+        assert {placement(spread, tid).cpu for tid in busy} == set(ISOLATED)
+
+
+@pytest.mark.skipif(kernel() >= (6, 12), reason="from 6.12 the fair server gives a starved thread 5 %")
+def test_a_thread_behind_a_fifo_loop_is_starved_within_ten_ticks(tmp_path: Path) -> None:
+    """6.1 credits the wait only when the thread gets a CPU: its schedstat stands still, and its state R has to tell."""
+    with program(workers(1, "{10}")) as child, watching(tmp_path, child.pid, "10") as session:
+        tid = max(one.key.tid for one in session.look(2.0).placements)
+        assert not findings(session.step(), "starved")
+        with hog(10):
+            reports = [session.look(1.0) for _ in range(10)]
+        told = [finding_of(report, "starved", tid) for report in reports]
+
+    assert any(told), [[one.rule for one in report.findings] for report in reports]
+    first = next(one for one in told if one is not None)
+    assert "queued on CPU 10" in first.evidence
