@@ -23,6 +23,9 @@ from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
 
+_NOHZ_WINDOW_S: Final = 2.0
+"""On nohz_full CPUs schedstat was measured to stand still for a second and then to jump."""
+
 SAMPLES: Final = 10
 """A one-shot verb looks ten times, so that time outside is seen and not only masks."""
 
@@ -76,6 +79,9 @@ def open_session(
     if plan is None:
         plan, source = _own_plan(facts, jobs, notes)
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
+    if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
+        notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
+        window_s = _NOHZ_WINDOW_S
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes))
     watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question)
     return Session(watch, sampler, question, interval_s)

@@ -38,6 +38,7 @@ class CpuLists:
     present: CpuSet | None
     online: CpuSet | None
     isolated: CpuSet | None
+    nohz_full: CpuSet | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,11 @@ class NodeRecord:
 
 
 def read_cpu_lists(root: HostRoot) -> CpuLists:
-    """The four lists of CPUs."""
+    """The five lists of CPUs; without nohz_full CPUs the kernel writes `(null)`, which is no list."""
     return CpuLists(
         *(
             _read(root, f"{CPU_DIRECTORY}/{name}", parse.id_list)
-            for name in ("possible", "present", "online", "isolated")
+            for name in ("possible", "present", "online", "isolated", "nohz_full")
         )
     )
 

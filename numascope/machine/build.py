@@ -91,7 +91,8 @@ def _cpus(lists: sysfs.CpuLists, records: Sequence[sysfs.CpuRecord], limits: cgr
     present |= online
     possible = present if lists.possible is None else lists.possible | present
     allowed = None if limits.cpus is None else limits.cpus & online
-    return Cpus(possible, present, online, present - online, allowed, lists.isolated or EMPTY)
+    isolated, nohz_full = lists.isolated or EMPTY, lists.nohz_full or EMPTY
+    return Cpus(possible, present, online, present - online, allowed, isolated, nohz_full)
 
 
 def _node_of(nodes: Sequence[sysfs.NodeRecord], online: CpuSet) -> dict[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Cpus:
     offline: CpuSet
     allowed: CpuSet | None
     isolated: CpuSet
+    nohz_full: CpuSet = EMPTY
+    """Hardware threads without a tick while one thread runs: their counters move once a second."""
 
 
 @dataclass(frozen=True, slots=True)

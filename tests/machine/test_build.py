@@ -234,3 +234,18 @@ def test_no_file_is_read_twice_and_a_cpu_costs_a_bounded_number_of_files(
     assert len(machine.cpus.online) == 512
     assert len(root.paths) == len(set(root.paths))
     assert len(root.paths) < 8 * 512
+
+
+def test_cpus_without_a_tick_are_known(tmp_path: Path) -> None:
+    """Where there are none, kernels write `(null)`."""
+    cpus = tmp_path / "sys/devices/system/cpu"
+    for number in range(4):
+        (cpus / f"cpu{number}/topology").mkdir(parents=True)
+    (cpus / "online").write_text("0-3\n")
+    (cpus / "nohz_full").write_text("2-3\n")
+
+    assert str(build_machine(HostRoot(str(tmp_path))).cpus.nohz_full) == "2-3"
+
+    (cpus / "nohz_full").write_text("  (null)\n")
+
+    assert not build_machine(HostRoot(str(tmp_path))).cpus.nohz_full
