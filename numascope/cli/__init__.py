@@ -53,7 +53,7 @@ class _Verbs(click.Group):
 def verbs() -> None:
     """See where the threads of a training job run, against where they were planned to run.
 
-    It reads /proc and /sys. Only apply and revert change anything, and they say what before they do.
+    It reads /proc and /sys. Only apply, hold and revert change anything, and they say what before they do.
     """
 
 

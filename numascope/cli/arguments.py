@@ -42,5 +42,5 @@ class Duration(click.ParamType[float]):
             self.fail(f'"{safe_text(str(value))}" is no time: give 500ms, 1s, 10m or 2h', param, ctx)
         seconds = float(found[1]) * _UNIT_S[found[2]]
         if not self.least_s <= seconds <= self.most_s:
-            self.fail(f"{value}: from {self.least_s:g}s to {self.most_s:g}s", param, ctx)
+            self.fail(f"{value}: at least {self.least_s:g}s, at most {self.most_s / 3600:g}h", param, ctx)
         return seconds

@@ -85,8 +85,10 @@ def print_once(session: Session, level: FailOn, for_s: float, width: int | None,
     from numascope.show.once import once_lines
 
     report = session.look(for_s)
-    echo_lines(once_lines(report, width=terminal_width(width)), colour=wants_colour(), ascii_only=ascii_only)
-    return outcome_of(report, level).code
+    outcome = outcome_of(report, level)
+    lines = once_lines(report, width=terminal_width(width), outcome=outcome)
+    echo_lines(lines, colour=wants_colour(), ascii_only=ascii_only)
+    return outcome.code
 
 
 def run_dashboard(session: Session, *, mouse: bool, ascii_only: bool = False, read_only: bool = False) -> None:

@@ -149,7 +149,11 @@ def _tell(output: _Output, before: Report, report: Report, outcome: Outcome, tol
     if output.as_json:
         echo_json(diff_document(report) if told is None else delta_document(before, report), indent=None)
         return True
-    says = (outcome, tuple((one.rule, one.subject, one.severity) for one in report.findings))
+    # What only passes by, and is below what the user wants to hear of, does not bring the page again.
+    findings = tuple(
+        (one.rule, one.subject) for one in report.findings if one.severity != "info" or one.rule != "shared"
+    )
+    says = (outcome.code, findings)
     if says != told:
         output.text(report, outcome, above=time.strftime("%H:%M:%S", time.localtime(report.sample.wall_s)))
     return says

@@ -12,24 +12,29 @@ import click
 from numascope.show.ink import Line, render
 
 
+def has_tty() -> bool:
+    """Whether the output is a terminal; there may be none at all (`>&-`)."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def wants_colour(choice: str = "auto") -> bool:
     """Whether to colour: as asked, else on a terminal without NO_COLOR (no-color.org) and TERM=dumb."""
     if choice != "auto":
         return choice == "always"
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return has_tty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def terminal_width(width: int | None) -> int:
     """The asked width, else the terminal's, else 80."""
     if width is not None:
         return width
-    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    return shutil.get_terminal_size((80, 24)).columns if has_tty() else 80
 
 
 def wants_ascii() -> bool:
     """Whether the signs must be ASCII: the locale is plain C, or the output cannot carry more."""
     locale = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "")
-    return locale in ("C", "POSIX") or not (sys.stdout.encoding or "").lower().startswith("utf")
+    return locale in ("C", "POSIX") or not (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
 
 
 def echo_lines(lines: Iterable[Line], *, colour: bool, ascii_only: bool = False) -> None:

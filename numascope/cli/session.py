@@ -23,6 +23,7 @@ from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
 
+UNUSABLE: Final = "the job's own plan cannot be used"
 _NOHZ_WINDOW_S: Final = 2.0
 """On nohz_full CPUs schedstat was measured to stand still for a second and then to jump."""
 
@@ -82,7 +83,8 @@ def open_session(
     if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
         notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
         window_s = _NOHZ_WINDOW_S
-    question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes))
+    partial = source == UNUSABLE
+    question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial)
     watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question)
     return Session(watch, sampler, question, interval_s)
 
@@ -150,7 +152,11 @@ def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:
     planless = [job for job in jobs if job.plan_path is None]
     spoken_of = own or [job for job in planless if any(rank.device in devices for rank in job.ranks)]
     if not spoken_of:
-        seen = f"{len(jobs)} jobs are seen, none is its" if jobs else "no training job is seen here"
+        seen = (
+            f"{len(jobs)} job{'' if len(jobs) == 1 else 's'} seen, none of this plan"
+            if jobs
+            else "no training job is seen here"
+        )
         raise TargetGoneError(f"{plan.path}: {seen}; map processes by hand: PID=device0")
     return _wanted_of(spoken_of)
 
@@ -183,7 +189,7 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
             return _plan_of_job(facts, pid, job.plan_path), "MSRUN_BIND_FILE of the job"
         except (InputError, NotPermittedError) as error:
             notes.append(f"the job's own plan: {error}")
-            return None, "the job's own plan cannot be used"
+            return None, UNUSABLE
     named = next((job.plan_source for job in jobs if job.plan_source is not None and job.plan_path is None), None)
     if named is not None:
         notes.append(

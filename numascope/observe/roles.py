@@ -93,7 +93,7 @@ def _role_of_thread(
     if thread.tid in pipeline:
         return Role("minddata", "inferred", f"unnamed, started with {len(pipeline) - 1} others, as a data pipeline is")
     if thread.comm != process.comm:
-        return Role("named", "unknown", f'comm "{thread.comm}" is in no table')
+        return Role("other", "unknown", f'comm "{thread.comm}" is in no table')
     return _UNNAMED
 
 

@@ -12,9 +12,7 @@ from numascope.review.report import Outside, Severity, Verdict
 NARROW_FROM: Final = 4
 """A target of at least four CPUs of which a quarter or less is allowed: nearly always an OpenMP or BLAS variable."""
 
-QUIET_ROLES: Final = frozenset(
-    {"housekeeping", "store", "log", "pool", "stress", "cleaner", "unnamed", "named", "compile"}
-)
+QUIET_ROLES: Final = frozenset({"housekeeping", "store", "log", "pool", "stress", "cleaner"})
 _IDLE_SHARE: Final = 0.01
 
 _SEVERITY: Final[dict[Verdict, Severity | None]] = {
@@ -40,8 +38,12 @@ def judge(
     *,
     pending: bool,
     isolated: CpuSet = EMPTY,
+    flips: int = 0,
 ) -> Judged:
-    """The first row that holds, from unknown to ok; on isolated CPUs, which nobody balances, one CPU a thread is right."""
+    """The first row that holds, from unknown to ok; on isolated CPUs, which nobody balances, one CPU a thread is right.
+
+    `flips` counts how often its mask was not what it is now, within the window that is judged.
+    """
     if allowed is None or cpu is None:
         return Judged("unknown", "its allowed CPUs cannot be read" if allowed is None else "its CPU cannot be read")
     if target is None:
@@ -63,6 +65,10 @@ def judge(
                 f"moved {outside.migrations} time{'' if outside.migrations == 1 else 's'}: cannot rule out time outside",
             )
         return Judged("loose", "no CPU time seen outside")
+    if flips and outside.max_ns:
+        return Judged(
+            "loose", f"its mask changed {flips} time{'' if flips == 1 else 's'}: cannot rule out time outside"
+        )
     if len(target.cpus) >= NARROW_FROM and not target.cpus <= isolated and 4 * len(allowed) <= len(target.cpus):
         return Judged("narrow", "")
     return Judged("ok", "")
@@ -76,5 +82,5 @@ def weigh(verdict: Verdict, role: Role, busy: float | None) -> Severity | None:
     if severity == "error" and role.confidence != "named":
         severity = "warning"
     if role.name in QUIET_ROLES and busy is not None and busy < _IDLE_SHARE and verdict != "blocked":
-        severity = _MILDER[severity]
+        return "warning" if verdict in ("escaped", "astray") else _MILDER[severity]
     return severity

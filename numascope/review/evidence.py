@@ -36,7 +36,7 @@ def extend(outside: Outside, before: Look, after: Look, target: CpuSet) -> Outsi
     stayed = (migrations == 0 and before.cpu == after.cpu) or (migrations == 1 and began_outside and ended_outside)
     if stayed:
         bounds = (ran_ns, ran_ns) if ended_outside else (0, 0)
-    elif ended_outside or began_outside or _reaches_out(before, after, target):
+    elif ended_outside or began_outside or _reaches_out(before, after, target) or is_contradicted(before, after):
         bounds = (0, ran_ns)
     else:
         bounds = (0, 0)
@@ -49,6 +49,19 @@ def extend(outside: Outside, before: Look, after: Look, target: CpuSet) -> Outsi
         migrations=total_migrations,
         last_min_ns=bounds[0],
         last_max_ns=bounds[1],
+    )
+
+
+def is_contradicted(before: Look, after: Look) -> bool:
+    """Whether a thread migrated though its mask held one and the same CPU at both ends: it had another mask in between."""
+    allowed = after.allowed
+    return bool(
+        allowed is not None
+        and len(allowed) == 1
+        and before.allowed == allowed
+        and before.cpu == after.cpu
+        and _moved(before.migrations, after.migrations)
+        and _moved(before.run_ns, after.run_ns)
     )
 
 

@@ -28,12 +28,14 @@ def outcome_of(report: Report, fail_on: FailOn) -> Outcome:
     if report.ended:
         return Outcome(4, "every target has ended")
     if report.plan is not None and not any(one.target is not None for one in report.placements):
+        if report.partial:
+            return Outcome(3, "nothing could be judged: whose threads these are cannot be read")
         return Outcome(4, "the plan says nothing of these threads")
     if any(finding.severity in _WEIGHT[fail_on] for finding in report.findings):
         return Outcome(1, f'findings at or above "{fail_on}"')
     if report.partial:
         return Outcome(3, "clean as far as seen, but part could not be read")
-    return Outcome(0, "clean")
+    return Outcome(0, f'findings, all below "{fail_on}"' if report.findings and fail_on != "never" else "clean")
 
 
 def worse(first: Outcome, second: Outcome) -> Outcome:

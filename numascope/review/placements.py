@@ -14,7 +14,7 @@ from numascope.observe.roles import Role
 from numascope.observe.sample import Sample, ThreadKey
 from numascope.review.affinity import judge, weigh
 from numascope.review.cast import Cast, Part
-from numascope.review.evidence import NOTHING, Look, extend
+from numascope.review.evidence import NOTHING, Look, extend, is_contradicted
 from numascope.review.report import Outside, Placement
 
 _PENDING_ROLES: Final = frozenset({"runtime", "pynative", "minddata"})
@@ -28,7 +28,12 @@ class _Ledger(NamedTuple):
     allowed: CpuSet | None
     target: CpuSet | None
     ran: bool
+    flips: tuple[int, ...]
+    """When its mask was seen to change, or its migrations to contradict it, within the window (ns)."""
 
+
+_RESTLESS_FLIPS: Final = 2
+"""Masks change once when somebody changes them; twice within a window is a thread that is never where it is looked at."""
 
 _NOBODY: Final = Placement(
     key=ThreadKey(0, 0, 0, 0), comm="", label="", role=Role("unnamed", "unknown", ""), rank=None, target=None, allowed=None,
@@ -113,24 +118,39 @@ class Placer:
         target = None if part.target is None else part.target.cpus
         old = self._ledgers.get(key)
         at = None if window.before is None else window.before.threads.row_of.get(key)
-        if old is None or at is None or window.before is None:
-            return _Ledger(NOTHING, allowed, target, ran=False)
+        if target is None or old is None or old.target != target or at is None or window.before is None:
+            return _Ledger(NOTHING, allowed, target, ran=False, flips=())
         then = window.before.threads
-        ran = bool(difference(then.run_ns[at], threads.run_ns[row]))
-        stands = old.allowed == allowed and old.target == target
-        if target is None or not stands:
-            # The interval in which a mask changed proves nothing for the new one: the thread may have run before the change.
-            return _Ledger(NOTHING, allowed, target, ran=False)
         before = Look(then.cpus[at], then.allowed[at], then.run_ns[at], then.migrations[at])
         after = Look(threads.cpus[row], allowed, threads.run_ns[row], threads.migrations[row])
-        return _Ledger(extend(old.outside, before, after, target), allowed, target, ran=old.ran or ran)
+        oldest_ns = window.now.monotonic_ns - int(self._window_ns(window))
+        flips = tuple(at_ns for at_ns in old.flips if at_ns >= oldest_ns)
+        if old.allowed != allowed or is_contradicted(before, after):
+            flips = (*flips, window.now.monotonic_ns)
+        outside = old.outside
+        if old.allowed != allowed and len(flips) < _RESTLESS_FLIPS:
+            # One change is somebody's act: what was proven for the old mask says nothing of the new one, and in the interval
+            # of the change the thread may have run before it.
+            return _Ledger(NOTHING, allowed, target, ran=False, flips=flips)
+        ran = bool(difference(before.run_ns, after.run_ns))
+        return _Ledger(extend(outside, before, after, target), allowed, target, ran=old.ran or ran, flips=flips)
+
+    def _window_ns(self, window: Window) -> int:
+        """The length of the window, one interval at least."""
+        return max(window.now.monotonic_ns - window.first.monotonic_ns, 1_000_000_000)
 
     def _placement(self, window: Window, row: int, part: Part, ledger: _Ledger, *, pending: bool) -> Placement:
         threads, key = window.now.threads, window.now.threads.keys[row]
         cpu = threads.cpus[row]
         busy, wait, migrations = _rates(window, row, key)
         verdict, reason = judge(
-            part.target, threads.allowed[row], cpu, ledger.outside, pending=pending, isolated=self.machine.cpus.isolated
+            part.target,
+            threads.allowed[row],
+            cpu,
+            ledger.outside,
+            pending=pending,
+            isolated=self.machine.cpus.isolated,
+            flips=len(ledger.flips),
         )
         allowed = threads.allowed[row]
         stale = not ledger.ran and not busy and cpu is not None and allowed is not None and cpu not in allowed
@@ -196,6 +216,8 @@ def _is_off(part: Part, allowed: CpuSet | None) -> bool:
 
 
 def _rests(placement: Placement) -> bool:
+    if placement.verdict == "loose" and placement.allowed is not None and placement.target is not None:
+        return not placement.allowed <= placement.target.cpus  # else it is so for what it did in this window only
     return placement.busy == 0.0 and not placement.wait_ms_per_s and placement.verdict != "pending"
 
 

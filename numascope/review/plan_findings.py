@@ -73,6 +73,8 @@ def memory_policies(ranks: Sequence[RankView], machine: Machine) -> list[Finding
     nodes = sum(1 for node in machine.nodes if node.memory_kib != 0)
     found = []
     for index, rank in enumerate(ranks):
+        if rank.memory_verdict == "unknown":
+            found.append(_unknown_policy(rank, index))
         if rank.memory_verdict not in ("unbound", "elsewhere"):
             continue
         text = (
@@ -92,3 +94,15 @@ def memory_policies(ranks: Sequence[RankView], machine: Machine) -> list[Finding
             )
         )
     return found
+
+
+def _unknown_policy(rank: RankView, index: int) -> Finding:
+    return Finding(
+        rule="unknown",
+        severity="info",
+        subject=f"memory of {rank.name}",
+        text=f"policy unknown; planned node {rank.planned_nodes}",
+        evidence=rank.policy_source,
+        remedy="run as the job's owner or as root to see it",
+        rank=index,
+    )

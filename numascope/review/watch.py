@@ -57,6 +57,8 @@ class Question:
     window_s: float = 1.0
     pending_for_s: float = PENDING_FOR_S
     notes: tuple[str, ...] = ()
+    partial: bool = False
+    """Something that the question needs could not be read: the job's own plan."""
 
 
 class Watch:
@@ -129,7 +131,11 @@ class Watch:
             counts=counts,
             loads=loads,
             nodes=nodes,
-            partial=bool(sample.denied) or counts["unknown"] > 0 or any(job.notes for job in self._jobs),
+            partial=self._question.partial
+            or bool(sample.denied)
+            or counts["unknown"] > 0
+            or any(job.notes for job in self._jobs)
+            or any(rank.memory_verdict == "unknown" for rank in ranks),
             notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs)])),
             ended=sample.ended,
             since_first_s=(sample.monotonic_ns - self._first_ns) / 1e9,

@@ -75,7 +75,17 @@ def _rows(
 
 
 def _row(one: Placement, report: Report) -> _Row:
-    owner = "" if one.rank is None else f"{report.ranks[one.rank].name} "
+    rank = None if one.rank is None else report.ranks[one.rank]
+    # A process given by hand is named in the head where it is the only one, else by its letter.
+    owner = (
+        ""
+        if rank is None
+        else f"{rank.name} "
+        if rank.number is not None
+        else f"{rank.letter} "
+        if len(report.ranks) > 1
+        else ""
+    )
     planned = "–" if one.target is None else str(one.target.cpus or one.target.planned) or "none"
     allowed = "?" if one.allowed is None else str(one.allowed) or "none"
     return _Row(
@@ -146,6 +156,18 @@ def _foot(report: Report, outcome: Outcome, width: int) -> list[Line]:
     inferred = sum(1 for one in report.placements if one.target is not None and one.role.confidence == "inferred")
     if inferred:
         lines.append((Span(f"{inferred} of these have their role by evidence, not by name (inferred)", "dim"),))
+    pending = [one for one in report.placements if one.verdict == "pending"]
+    if pending:
+        names = ", ".join(f"{one.label} {one.key.tid}" for one in pending[:4])
+        more = f", {len(pending) - 4} more" if len(pending) > 4 else ""
+        lines.extend(
+            _wrapped(
+                f"pending, not judged yet: {names}{more}; their framework binds them later (--pending-for)",
+                "",
+                width,
+                dim=True,
+            )
+        )
     for note in report.notes:
         lines.extend(_wrapped(f"note: {note}", "", width, dim=True))
     if report.plan is not None:

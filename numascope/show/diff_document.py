@@ -159,8 +159,15 @@ def _thread(one: Placement, ranks: tuple[RankView, ...]) -> Document:
         "busy": one.busy,
         "wait_ms_per_s": one.wait_ms_per_s,
         "migrations_per_s": one.migrations_per_s,
-        "evidence": one.reason or one.role.evidence,
+        "evidence": _evidence(one),
     }
+
+
+def _evidence(one: Placement) -> str:
+    """Why the verdict is what it is: what was seen outside, the reason, or by what the role is known."""
+    if one.outside.seen:
+        return f"seen outside in {one.outside.seen} of {one.outside.samples} samples, last on CPU {one.outside.cpu}"
+    return one.reason or one.role.evidence
 
 
 def _finding(one: Finding) -> Document:

@@ -63,7 +63,8 @@ def finding_blocks(
     spare = rows - len(shown)
     blocks: list[list[Line]] = [[] for _ in report.findings]
     for at in shown:
-        more = f"  +{hidden}: press 3 " if hidden and at == shown[-1] else ""
+        rest = f"  +{hidden} more in diff " if whole_commands else f"  +{hidden}: press 3 "
+        more = rest if hidden and at == shown[-1] else ""
         blocks[at] = _shortened(report, report.findings[at], full[at], width, 1 + spare, picked=at == picked, more=more)
         spare = spare - len(blocks[at]) + 1 if len(blocks[at]) == len(full[at]) else 0
     return blocks
@@ -130,7 +131,7 @@ def _no_findings(report: Report, width: int) -> Line:
         text = f" nothing found in what could be read; {_first_note(report)}"
         return fitted([Span(" "), mark(VERDICTS["unknown"]), Span(text)], width)
     if report.plan is None:
-        return fitted([Span(f" - no findings. {report.plan_source}", "dim")], width)
+        return fitted([Span(f" - no findings; no plan: {report.plan_source}", "dim")], width)
     if any(report.counts.get(verdict) for verdict in WRONG_WORST_FIRST):
         return fitted([Span(" - no findings", "dim")], width)
     text = " no findings: every judged thread is where the plan wants it"

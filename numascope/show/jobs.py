@@ -29,10 +29,13 @@ def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: 
         name = _NAMES.get(job.framework, job.framework)
         launcher = name if job.launcher is not None else f"({name})"
         threads = sum(facts[pid].threads for pid in pids)
-        plan = job.plan_path or job.plan_source or "none"
+        # Ranks whose environment may not be read are unknown, and so is what they would tell.
+        unknown = bool(job.notes)
+        plan = job.plan_path or job.plan_source or ("?" if unknown else "none")
+        ranks = f"{len(job.ranks) or ''}?" if unknown else str(len(job.ranks))
         since = _since(facts[head].started_s, now_s)
         lines.append(
-            (Span(f"{head:>7}  {launcher:<9} {len(job.ranks):>5} {threads:>8}  {_devices(job):<9} {since:<10} {plan}"),)
+            (Span(f"{head:>7}  {launcher:<9} {ranks:>5} {threads:>8}  {_devices(job):<9} {since:<10} {plan}"),)
         )
     if not jobs:
         lines.append((Span("no training job is seen here"),))
@@ -65,6 +68,7 @@ def jobs_document(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str]) -> d
                 "threads": sum(facts[pid].threads for pid in job.pids() if pid in facts),
                 "plan": job.plan_path,
                 "plan_source": job.plan_source,
+                "partial": bool(job.notes),
                 "notes": list(job.notes),
             }
             for job in jobs
@@ -75,7 +79,7 @@ def jobs_document(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str]) -> d
 def _devices(job: Job) -> str:
     numbers = sorted(rank.device for rank in job.ranks if rank.device is not None)
     if not numbers:
-        return "-"
+        return "?" if job.notes else "-"
     if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"d{numbers[0]}-d{numbers[-1]}"
     return ",".join(f"d{number}" for number in numbers)

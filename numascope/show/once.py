@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from numascope.review.outcome import Outcome
 from numascope.review.report import Report
-from numascope.show.canvas import fitted
+from numascope.show.canvas import fitted, wrapped
 from numascope.show.finding_lines import findings_list
 from numascope.show.ink import Line, Span
 from numascope.show.map import map_picture
@@ -18,7 +19,7 @@ _RANK_ROWS: Final = 12
 _FINDING_ROWS: Final = 14
 
 
-def once_lines(report: Report, width: int = 80) -> list[Line]:
+def once_lines(report: Report, width: int = 80, outcome: Outcome | None = None) -> list[Line]:
     """The page: what is watched, the map, the ranks, the findings, the counts; every line at most `width` cells but a command to copy."""
     lines = [watched_line(report, width)]
     if report.ended:
@@ -30,6 +31,7 @@ def once_lines(report: Report, width: int = 80) -> list[Line]:
     lines.extend(findings_list(report, width, min(_FINDING_ROWS, MOST_LINES - 2 - len(lines))))
     lines.append(())
     lines.append(counts_line(report, width))
-    notes = [*report.sample.denied, *report.notes]
-    lines.extend(fitted([Span(f" {note}", "dim")], width) for note in notes[: MOST_LINES - len(lines)])
-    return lines
+    last = [] if outcome is None else [fitted([Span(f" exit {outcome.code}: {outcome.reason}")], width)]
+    notes = [piece for note in report.notes for piece in wrapped(note, width - 1)]
+    lines.extend(fitted([Span(f" {piece}", "dim")], width) for piece in notes[: MOST_LINES - len(lines) - len(last)])
+    return [*lines, *last]

@@ -10,6 +10,8 @@ __all__ = ["counts_text", "outside_text", "plan_text", "rate_text", "where_text"
 
 def where_text(placement: Placement) -> str:
     """The CPU that a thread last ran on and its node, `37 N1`; `*` where it has not run since its mask changed."""
+    if placement.verdict == "escaped" and placement.outside.cpu not in (None, placement.cpu):
+        return f"{placement.outside.cpu}"  # where it was seen outside: it has moved since
     if placement.cpu is None:
         return "?"
     node = "" if placement.node is None else f" N{placement.node}"

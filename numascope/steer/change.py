@@ -74,7 +74,10 @@ class _Selector:
     def is_due(self, one: Placement) -> bool:
         """Whether the plan names the thread and it is not in place; a role that is not needed to find its target may be unknown."""
         named = self.inferred or one.role.confidence != "inferred"
-        return named and one.target is not None and bool(one.target.cpus) and one.verdict in _WRONG
+        if not named or one.target is None or one.allowed is None or one.verdict not in _WRONG:
+            return False
+        # One that is within its target now, and is told only for where it was, needs nothing.
+        return bool(one.target.cpus) and (one.verdict == "narrow" or not one.allowed <= one.target.cpus)
 
     def sort(self, one: Placement) -> None:
         mark = self.mark_of(one)

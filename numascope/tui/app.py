@@ -273,26 +273,22 @@ class Dashboard(App[None], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """One step back; where there is none, quit."""
-        if self.screen is self._pages["help"]:
-            self.action_show("overview")
-            return
-        self.exit()
+        if not self._step_back():
+            self.exit()
 
-    def _step_back(self) -> None:
+    def _step_back(self) -> bool:
+        """Whether there was a step to go back."""
         page = self.screen
-        if page is self._pages["help"]:
-            self.action_show("overview")
-        elif isinstance(page, ThreadsPage):
-            if not page.close_filter() and not page.clear_filter():
-                self.action_show("overview")
-        elif isinstance(page, Overview):
-            if self._lit_key is not None:
+        if isinstance(page, Overview):
+            lit = self._lit_key is not None
+            if lit:
                 self.light(None)
-            else:
-                page.clear_picks()
+            stepped = lit or page.clear_picks()
             self.redraw()
-        else:
+            return stepped
+        if not (isinstance(page, ThreadsPage) and (page.close_filter() or page.clear_filter())):
             self.action_show("overview")
+        return True
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette."""

@@ -40,8 +40,8 @@ def thread(tid: int, comm: str, start: int = 0, run_ns: int = 1) -> ThreadFacts:
         ("torch", "gloo_tcp_loop", "comm", "named"),
         ("torch", "cuda00006000019", "housekeeping", "named"),
         ("torch", "python", "unnamed", "unknown"),
-        ("torch", "myhelper", "named", "unknown"),
-        ("process", "ActorThread_0", "named", "unknown"),
+        ("torch", "myhelper", "other", "unknown"),
+        ("process", "ActorThread_0", "other", "unknown"),
     ],
 )
 def test_a_name_in_the_table_names_the_role(framework: str, comm: str, role: str, confidence: str) -> None:

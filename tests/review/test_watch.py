@@ -75,7 +75,7 @@ def test_a_thread_moved_off_is_escaped_at_the_next_look_and_clean_when_put_back(
         os.sched_setaffinity(tid, {OWN_CPUS[1]})
         moved = watch.look(0.5)
         os.sched_setaffinity(tid, {OWN_CPUS[0]})
-        back = watch.look(0.3)
+        back = watch.look(1.5)  # moved twice within a second is restless; after a whole window in its place it is not
 
     worker = placed(moved, "worker")
     assert worker.verdict == "escaped"
@@ -205,3 +205,37 @@ def test_a_row_that_did_nothing_is_the_same_object_and_costs_nothing(tmp_path: P
 
     kept = sum(before is after for before, after in zip(one.placements, other.placements, strict=True))
     assert kept >= 200
+
+
+def test_a_thread_that_is_never_where_it_is_looked_at_is_not_ok(tmp_path: Path) -> None:
+    """A fifth of its time on another CPU, by its own calls: its mask at most looks is the planned one, its migrations are not."""
+    code = (
+        "def roam():\n"
+        "    while True:\n"
+        f"        for cpu, ms in (({OWN_CPUS[0]}, 80), ({OWN_CPUS[1]}, 20)):\n"
+        "            os.sched_setaffinity(0, {cpu}); began = time.thread_time()\n"
+        "            while time.thread_time() - began < ms / 1000: pass\n"
+        'named("roamer", roam); time.sleep(0.3); ready(); sleep()'
+    )
+    with (
+        program(BOUND % OWN_CPUS[0] + code) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
+        verdicts = {placed(watch.look(1.0), "roamer").verdict for _ in range(3)}
+
+    assert verdicts <= {"escaped", "loose", "astray"}
+
+
+def test_an_idle_unnamed_thread_that_escaped_is_still_a_warning(tmp_path: Path) -> None:
+    code = "thread(lambda: [time.sleep(0.05) for _ in iter(int, 1)]); time.sleep(0.3); ready(); sleep()"
+    with (
+        program(BOUND % OWN_CPUS[0] + code) as child,
+        session(plan_file(tmp_path, OWN_CPUS[0]), Wanted(child.pid, 0)) as watch,
+    ):
+        tid = next(one.key.tid for one in watch.look(0.3).placements if one.key.tid != child.pid)
+        os.sched_setaffinity(tid, {OWN_CPUS[1]})
+        report = watch.look(1.0)
+
+    idle = next(one for one in report.placements if one.key.tid == tid)
+    assert (idle.verdict, idle.severity) == ("escaped", "warning")
+    assert outcome_of(report, "warning").code == 1

@@ -88,10 +88,12 @@ class Overview(Page):
         _set_size(below, width, len(lines))
         below.show(lines)
 
-    def clear_picks(self) -> None:
-        """Takes the cursors of map and findings away."""
-        self.query_one(MachineMap).clear_cursor()
-        self.query_one(PickList).pick(None)
+    def clear_picks(self) -> bool:
+        """Takes the cursors of map and findings away; tells whether there was one."""
+        findings = self.query_one(PickList)
+        had = self.query_one(MachineMap).clear_cursor() or findings.picked is not None
+        findings.pick(None)
+        return had
 
     @on(PickList.Opened)
     def _light(self, event: PickList.Opened) -> None:
