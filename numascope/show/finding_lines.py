@@ -131,7 +131,7 @@ def _no_findings(report: Report, width: int) -> Line:
         text = f" nothing found in what could be read; {_first_note(report)}"
         return fitted([Span(" "), mark(VERDICTS["unknown"]), Span(text)], width)
     if report.plan is None:
-        return fitted([Span(f" - no findings; no plan: {report.plan_source}", "dim")], width)
+        return fitted([Span(f" - no findings; no plan: {report.plan_source.removeprefix('no plan: ')}", "dim")], width)
     if any(report.counts.get(verdict) for verdict in WRONG_WORST_FIRST):
         return fitted([Span(" - no findings", "dim")], width)
     text = " no findings: every judged thread is where the plan wants it"
