@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -76,9 +77,11 @@ def hold(
     need_consent(dry_run=False, yes=yes, as_json=False)
     style = Style(as_json=False, all_rows=False, width=terminal_width(width), ascii_only=ascii_only)
     wanted = tuple(parse_target(text) for text in targets)
-    unchanged = _watch_file(plan)
     session = open_session(wanted, plan, interval_s=interval_s, window_s=max(1.0, interval_s), pending_for_s=pending_s)
     try:
+        unchanged = _watch_file(plan)
+        for signal_number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signal_number, _as_interrupt)
         wish = _Wish(interval_s, for_s, yes, revert_on_exit)
         code = _hold(session, style, selector(inferred=inferred, everything=everything), unchanged, wish)
     finally:
@@ -140,11 +143,18 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
             style.text("exit 1: nothing was changed")
             return 1
         entry = OpenEntry(store, "hold", _source(report))
+        code = ended = 0
         try:
             code = _loop(session, store, Hold(entry, Hand(root), select), style, unchanged, wish)
         finally:
             entry.close()
-        return max(code, _end(store, entry, style, wish))
+            ended = _end(store, entry, style, wish)
+        return max(code, ended)
+
+
+def _as_interrupt(_number: int, _frame: object) -> None:
+    """A terminal that hangs up and a service that is stopped end a hold as Ctrl-C does."""
+    raise KeyboardInterrupt
 
 
 def _source(report: Report) -> Source:
@@ -159,8 +169,10 @@ def _loop(
     session: Session, store: Store, holding: Hold, style: Style, unchanged: Callable[[], bool], wish: _Wish
 ) -> int:
     """One look an interval until the time, the targets, the plan or somebody's patience ends."""
+    from numascope.errors import InputError
     from numascope.show.hold import act_line
     from numascope.steer.hold import FoughtError
+    from numascope.steer.store import LOCKED
 
     began_s = time.monotonic()
     count = failed = 0
@@ -174,8 +186,14 @@ def _loop(
                 style.text("the plan's file has changed: holding stops, the last state is left as it is")
                 return 1
             act: Act | None
-            with store.locked():
-                act = holding.act(report, session.step)
+            try:
+                with store.locked():
+                    act = holding.act(report, session.step)
+            except InputError as error:
+                if error.problem != LOCKED:
+                    raise
+                style.text(f"missed an act: {error}", dim=True)
+                act = None
             if act is not None:
                 failed += act.failed
                 style.lines([act_line(act.wall_s, act.results)])

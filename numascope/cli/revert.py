@@ -48,6 +48,7 @@ def revert(
     """
     from numascope.cli.output import terminal_width
     from numascope.cli.steering import Style, need_consent, opened_store
+    from numascope.host.procfs import lives_in
     from numascope.host.root import HostRoot
     from numascope.steer.ledger import choose, read_ledger
 
@@ -62,7 +63,7 @@ def revert(
             code = _list(store, style)
         else:
             ledger = read_ledger(store)
-            entry = choose(ledger, store.here, number, force=force)
+            entry = choose(ledger, store.here, number, force=force, lives=lives_in(root))
             if entry is None:
                 code = _nothing(style, None, ledger)
             elif dry_run:
@@ -82,6 +83,9 @@ def _nothing(style: Style, number: int | None, ledger: Ledger | None = None) -> 
     style.document(journal_document((), notes, {"undone": []}))
     for note in notes:
         style.text(f"damaged: {note}")
+    if notes:
+        style.text("exit 1: what the entries that cannot be read changed may still be in force")
+        return 1
     style.text("exit 0: nothing of ours is left to put back")
     return 0
 

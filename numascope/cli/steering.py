@@ -67,7 +67,11 @@ def agrees(question: str) -> bool:
     import termios
 
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    answer: str = click.prompt(f"{question} y/[n]", default="n", show_default=False, prompt_suffix=": ")
+    try:
+        answer: str = click.prompt(f"{question} y/[n]", default="n", show_default=False, prompt_suffix=": ")
+    except click.Abort:
+        click.echo()
+        return False
     return answer.strip() == "y"
 
 

@@ -13,6 +13,9 @@ _MIGRATIONS: Final = re.compile(rb"^se\.nr_migrations\s*:\s*(\d+)", re.MULTILINE
 _CPU_LINE: Final = re.compile(rb"^cpu(\d+) ([\d ]+)$", re.MULTILINE)
 _ALLOWED: Final = re.compile(rb"^Cpus_allowed:\s*([0-9a-fA-F,]+)$", re.MULTILINE)
 _POLICY: Final = re.compile(rb"[0-9a-f]+ ((?:prefer \(many\)|weighted interleave|\S)\S*)")
+_PF_KTHREAD: Final = 0x00200000
+"""include/linux/sched.h; in a pid namespace the parent of kernel threads has no number to know them by."""
+
 _STAT_FIELDS: Final = 37
 """Fields after the name up to `processor`, number 39 of proc_pid_stat(5)."""
 
@@ -30,6 +33,7 @@ class StatRecord(NamedTuple):
     threads: int
     starttime_ticks: int
     cpu: int
+    is_kernel_thread: bool = False
 
 
 def parse_stat(raw: bytes) -> StatRecord | None:
@@ -52,6 +56,7 @@ def parse_stat(raw: bytes) -> StatRecord | None:
             threads=int(fields[17]),
             starttime_ticks=int(fields[19]),
             cpu=int(fields[36]),
+            is_kernel_thread=bool(int(fields[6]) & _PF_KTHREAD),
         )
     except ValueError:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Final
 
 from numascope.cpuset import CpuSet
@@ -43,6 +44,16 @@ def stat_of(root: HostRoot, pid: int) -> StatRecord | None:
     """`stat` of a process; None where it is gone or hidden."""
     raw = root.read_if_there(f"proc/{pid}/stat", 4096)
     return None if raw is None else parse_stat(raw)
+
+
+def lives_in(root: HostRoot) -> Callable[[int, int], bool]:
+    """Whether a process of that pid and start (clock ticks since boot) is there and no zombie."""
+
+    def lives(pid: int, starttime_ticks: int) -> bool:
+        stat = stat_of(root, pid)
+        return stat is not None and stat.starttime_ticks == starttime_ticks and stat.state not in "ZX"
+
+    return lives
 
 
 def cmdline_of(root: HostRoot, pid: int) -> tuple[str, ...]:

@@ -66,7 +66,10 @@ def scan_facts(root: HostRoot) -> dict[int, ProcessFacts]:
     """The facts of every process that /proc lists, without the deep ones; kernel threads are left out."""
     found: dict[int, ProcessFacts] = {}
     for pid in procfs.pids(root):
+        stat = procfs.stat_of(root, pid)
+        if stat is None or stat.is_kernel_thread:
+            continue
         facts = read_facts(root, pid, deep=False)
-        if facts is not None and facts.ppid != 2 and pid != 2:
+        if facts is not None:
             found[pid] = facts
     return found

@@ -15,9 +15,6 @@ _BUDGET_S: Final = 0.002
 _LEAST_S: Final = 0.4
 """CPU time of a process comes in ticks of 10 ms: a shorter look would be mostly rounding."""
 
-_KTHREADD: Final = 2
-"""The parent of all kernel threads."""
-
 _BUSY: Final = 0.01
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
@@ -78,7 +75,7 @@ class StrangerScan:
         stat = procfs.stat_of(self._root, pid)
         if stat is None:
             return
-        if _KTHREADD in (pid, stat.ppid):
+        if stat.is_kernel_thread:
             self._kernel_threads.add(pid)
             return
         now = _Look(stat.starttime_ticks, stat.utime_ticks + stat.stime_ticks, time.monotonic())

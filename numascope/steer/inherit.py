@@ -48,7 +48,9 @@ class Ward:
         ours = {self.after, self.after & limit}
         if self.read_back:
             ours |= {self.read_back, self.read_back & limit}
-        return bool(mask) and mask in ours
+        # Where none of what was written is in the cpuset now, the kernel shows the cpuset, and from 6.2 on remembers ours.
+        fell_back = not self.after & limit and mask == limit
+        return bool(mask) and (mask in ours or fell_back)
 
 
 _Groups = Mapping[CpuSet, frozenset[Old]]
@@ -60,6 +62,12 @@ def find_heirs(entry: Entry, root: HostRoot, kernel: Kernel, faces: Faces) -> It
     groups = _groups(entry)
     recorded = {one.thread for one in entry.changes}
     began = entry.header.began_ticks
+    # Most are created by their process's main thread: its old set is theirs where the others' differ.
+    mains = {
+        (one.thread.pid, one.process_starttime): Old(one.before, one.before_was_cpuset)
+        for one in entry.changes
+        if one.thread.pid == one.thread.tid and one.was_done
+    }
     parts = {(one.thread.pid, one.process_starttime): one for one in entry.changes}
     for stat, owner in _families(root, groups, began):
         names = parts[owner]
@@ -72,7 +80,7 @@ def find_heirs(entry: Entry, root: HostRoot, kernel: Kernel, faces: Faces) -> It
                 continue
             thread = Thread(stat.pid, tid, born.starttime_ticks)
             if thread not in recorded:
-                old = next(iter(olds)) if len(olds) == 1 else None
+                old = next(iter(olds)) if len(olds) == 1 else mains.get(owner)
                 yield Ward(
                     thread, stat.starttime_ticks, born.comm, names.rank, "inherited", old, mask, None, inherited=True
                 )

@@ -14,6 +14,7 @@ from numascope.errors import InputError
 from numascope.host.here import Here, boot_ticks
 from numascope.review.change import Outcome, Thread
 from numascope.steer.records import (
+    MOST_TEXT,
     SCHEMA,
     Damage,
     Done,
@@ -28,6 +29,9 @@ from numascope.steer.records import (
 )
 from numascope.steer.store import Store
 from numascope.steer.syscalls import Disk, LinuxDisk
+
+_FULL_BYTES: Final = 48 << 20
+"""Entries are read whole, up to 64 MiB: none grows so far that it could not be read back."""
 
 _DONE: Final[frozenset[Outcome | None]] = frozenset({None, "set", "trimmed"})
 """After these a thread has, or after a crash may have, what was written."""
@@ -73,6 +77,10 @@ class OpenEntry:
         """Puts undo records on the disk, file and directory; on InputError nothing of them is left, and nothing may be changed."""
         if not intents:
             return
+        if self._size > _FULL_BYTES:
+            raise InputError(
+                self._store.entry_path(self.number or 0), "is full: nothing more is changed under it, start anew"
+            )
         is_new = self.number is None
         records: list[Record] = list(intents)
         if is_new:
@@ -123,6 +131,7 @@ class OpenEntry:
         self.began_ticks = boot_ticks()
         here: Here = self._store.here
         plan, sha256, title = self._source
+        plan, title = None if plan is None else plan[:MOST_TEXT], title[:MOST_TEXT]
         return Header(
             SCHEMA, self.number, self._kind, time.time(), self.began_ticks, here.host, here.uid, here.boot_id,
             here.pid_namespace, here.time_namespace, plan, sha256, title, self._reverts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from numascope.errors import InputError, UsageError
@@ -91,13 +92,36 @@ def has_work(entry: Entry, *, force: bool = False) -> bool:
     return any(one.is_open and (force or one.revert_outcome != "changed") for one in entry.changes)
 
 
-def choose(ledger: Ledger, here: Here, number: int | None, *, force: bool = False) -> Entry | None:
-    """The entry of that id, or the newest of ours with something to put back; None where there is none. UsageError says why not."""
+def _newest(entries: Sequence[Entry], lives: Callable[[int, int], bool], *, force: bool) -> Entry | None:
+    """The newest with work in a living process; then one whose threads somebody changed since; then one whose job has ended."""
+    work = [one for one in entries if has_work(one, force=True)]
+    living = [one for one in work if any(lives(each.thread.pid, each.process_starttime) for each in one.changes)]
+    untouched = [one for one in living if has_work(one, force=force)]
+    found = untouched or living or work
+    return found[-1] if found else None
+
+
+def choose(
+    ledger: Ledger,
+    here: Here,
+    number: int | None,
+    *,
+    force: bool = False,
+    lives: Callable[[int, int], bool] = lambda _pid, _starttime: True,
+) -> Entry | None:
+    """The entry of that id, or the newest of ours with something to put back; None where there is none. UsageError says why not.
+
+    `lives` tells whether the process of that pid and start is still there.
+    """
     if number is None:
-        usable = [one for one in ledger.entries if is_ours(one, here) and has_work(one, force=force)]
-        return usable[-1] if usable else None
+        return _newest([one for one in ledger.entries if is_ours(one, here)], lives, force=force)
     entry = ledger.entry(number)
     if entry is None:
+        damage = next((one for one in ledger.damages if f"/{number:04d}.jsonl" in one.place), None)
+        if damage is not None:
+            raise InputError(
+                damage.place, f"entry {number} cannot be read: what it changed may still be in force ({damage.problem})"
+            )
         place = next((one.path for one in ledger.elsewhere if one.header.id == number), None)
         why = (
             f"no entry {number} of this boot"

@@ -18,7 +18,8 @@ _Pid = Annotated[int, msgspec.Meta(ge=1, le=1 << 22)]
 _Ticks = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 _Natural = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 _Mask = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")]
-_Text = Annotated[str, msgspec.Meta(max_length=4096)]
+MOST_TEXT: Final = 4096
+_Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT)]
 
 
 class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
@@ -115,7 +116,7 @@ def decode(data: bytes, path: str) -> tuple[list[Record], list[Damage]]:
     for number, line in enumerate(lines[:-1], 1):
         try:
             record = _DECODER.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             damages.append(Damage(f"{path}:{number}", safe_text(str(error))[:200]))
             continue
         if isinstance(record, Header) != (number == 1):

@@ -99,7 +99,10 @@ class _Work:
         if (change.process.pid, change.process.starttime_ticks) in self.strangers:
             return True
         last = self.results.get(change.thread)
-        return last is not None and last.outcome in ("refused", "trimmed") and last.change.after == change.after
+        if last is None:
+            return False
+        # What somebody else set between the look and the act was never shown: it is left to him.
+        return last.outcome == "raced" or (last.outcome in ("refused", "trimmed") and last.change.after == change.after)
 
     def take(self, result: Result) -> None:
         change, thread = result.change, result.change.thread

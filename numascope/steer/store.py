@@ -19,8 +19,9 @@ from numascope.host.text import safe_text
 _OF_ROOT: Final = "/var/lib"
 _NAME: Final = "numascope"
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_ENTRY: Final = re.compile(r"([0-9]{4,9})\.jsonl")
+_ENTRY: Final = re.compile(r"([0-9]{4,18})\.jsonl")
 _BOOT_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+LOCKED: Final = "another numascope is changing threads: wait for it, or end it"
 _MOST_BYTES: Final = 64 << 20
 _WAIT_S: Final = 30.0
 _AGAIN_S: Final = 0.02
@@ -137,7 +138,7 @@ class Store:
             deadline = time.monotonic() + wait_s
             while not _take(descriptor, path):
                 if time.monotonic() > deadline:
-                    raise InputError(safe_text(path), "another numascope is changing threads: wait for it, or end it")
+                    raise InputError(safe_text(path), LOCKED)
                 time.sleep(_AGAIN_S)
             yield
         finally:
@@ -201,14 +202,17 @@ class Store:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         except OSError as error:
             raise _refusal(path, error, "") from error
-        with open(descriptor, "rb") as file:
+        try:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode) or state.st_uid != self.here.uid:
                 raise InputError(path, "is no file of ours: not read")
             if state.st_size > _MOST_BYTES:
                 raise InputError(path, f"is over {_MOST_BYTES >> 20} MiB: not read")
             self._check(descriptor, path)
-            return file.read(_MOST_BYTES)
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_MOST_BYTES)
+        finally:
+            os.close(descriptor)
 
 
 class NoJournalError(Exception):
@@ -239,7 +243,7 @@ def _refusal(
 ) -> InputError:
     """What stands in the way, in one line."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        problem = "is a link or no directory, and links are not followed: set XDG_STATE_HOME to a directory of yours"
+        problem = "is a link or no directory, and links are not followed: name a directory of yours in NUMASCOPE_STATE"
     else:
         problem = (error.strerror or "cannot be used").lower()
     return InputError(safe_text(path), f"{problem}{then}")

@@ -101,3 +101,15 @@ def test_a_thread_is_never_given_a_cpu_outside_its_cpuset(tmp_path: Path) -> Non
 
     assert outcomes(results) == {"refused"}
     assert "cpuset" in results[0].why
+
+
+def test_a_revert_while_our_cpu_is_taken_away_is_not_lost_when_it_comes_back(tmp_path: Path) -> None:
+    """The kernel shows the cpuset then and remembers the mask that was asked for: what is seen is no proof of an old set."""
+    both = f"{FIRST},{SECOND}"
+    with program(SLEEPERS.format(count=2)) as child, cpuset_of(child.pid, both) as own:
+        with watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
+            settle(session, store)
+            (own / "cpuset.cpus").write_text(str(SECOND))
+            undo(store)
+        (own / "cpuset.cpus").write_text(both)
+        assert allowed(child.pid) == {frozenset({FIRST, SECOND})}

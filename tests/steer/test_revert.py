@@ -11,6 +11,7 @@ from processes import eventually, program
 from steering import (
     ON_FIRST,
     OWN_CPUS,
+    ROOT,
     SLEEPERS,
     SOURCE,
     allowed,
@@ -26,6 +27,7 @@ from steering import (
 )
 
 from numascope.errors import UsageError
+from numascope.host.procfs import lives_in
 from numascope.steer.journal import OpenEntry
 from numascope.steer.ledger import choose, has_work, read_ledger
 from numascope.steer.listing import rows_of
@@ -77,7 +79,7 @@ def test_what_somebody_changed_since_is_left_unless_forced(tmp_path: Path) -> No
 
     assert {one.thread.tid for one in found if one.outcome == "changed"} == {tid}
     assert {key for key in before if left[key] != before[key]} == {tid}
-    assert nothing_else == ()
+    assert {one.outcome for one in nothing_else} == {"changed"}, "it is told again, not forgotten"
     assert [(one.thread.tid, one.outcome) for one in forced] == [(tid, "set")]
 
 
@@ -259,3 +261,39 @@ def test_an_old_set_that_is_offline_as_a_whole_stays_in_the_journal(tmp_path: Pa
 
     assert [one.outcome for one in (*found, *again)] == ["pending", "pending"]
     assert "online" in found[0].why
+
+
+def test_a_job_that_ended_does_not_hide_an_older_one_that_lives(tmp_path: Path) -> None:
+    with store_in(tmp_path) as store, program(SLEEPERS.format(count=2)) as living:
+        with watching(tmp_path, living.pid, FIRST) as session:
+            settle(session, store)
+        with program(SLEEPERS.format(count=2)) as dead, watching(tmp_path, dead.pid, FIRST) as session:
+            settle(session, store)
+
+        chosen = choose(read_ledger(store), store.here, None, lives=lives_in(ROOT))
+
+    assert chosen is not None
+    assert {one.thread.pid for one in chosen.changes} == {living.pid}
+
+
+def test_threads_born_later_get_mains_old_set_where_the_others_had_several(tmp_path: Path) -> None:
+    code = (
+        f"def elsewhere():\n    os.sched_setaffinity(0, {{{SECOND}}}); sleep()\n"
+        "thread(elsewhere); time.sleep(0.2); ready(); sys.stdin.readline(); thread(sleep); print('born', flush=True); sleep()"
+    )
+    with store_in(tmp_path) as store, program(code) as child:
+        before = masks(child.pid)
+        with watching(tmp_path, child.pid, FIRST) as session:
+            settle(session, store)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "born\n"
+        undo(store)
+        after = masks(child.pid)
+
+    born = set(after) - set(before)
+    assert len(born) == 1
+    assert {key: after[key] for key in before} == before
+    assert after[born.pop()] == before[child.pid]
