@@ -88,6 +88,7 @@ def selector(*, inferred: bool, everything: bool) -> Select:
 def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes: bool) -> int:
     """Shows the list, asks, does it, and says what became of it; the exit code."""
     from numascope.cli.steering import agrees, opened_store
+    from numascope.errors import NotPermittedError
     from numascope.host.root import HostRoot
     from numascope.show.apply import preview_lines, threads_text
     from numascope.steer.apply import Hand
@@ -97,14 +98,22 @@ def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes
     if report.ended:
         style.text("exit 4: every target has ended")
         return 4
+    if not any(one.target is not None for one in report.placements):
+        style.text("exit 4: the plan says nothing of these threads; map a process to a device by hand: PID=device0")
+        return 4
     selection = select(report, {})
     style.lines(preview_lines(selection, report.title, dry=dry_run, all_rows=style.all_rows, width=style.width))
     for note in report.notes:
         style.text(f"note: {note}", dim=True)
+    root = HostRoot()
+    try:
+        check_rights(root, os.geteuid(), {one.key.pid for one in selection.changes}, report.sample.processes)
+    except NotPermittedError as error:
+        if not dry_run:
+            raise
+        style.text(f"may not be done: {error}")
     if dry_run or not selection.changes:
         return _nothing_done(report, selection, style)
-    root = HostRoot()
-    check_rights(root, os.geteuid(), {one.key.pid for one in selection.changes}, report.sample.processes)
     with opened_store(root, create=True) as store:
         assert store is not None  # noqa: S101  (made where it was missing)
         if not yes and not agrees(f"set {threads_text(len(selection.changes))}?"):
@@ -170,6 +179,7 @@ def _tell(settled: Settled, selection: Selection, store: Store, style: Style) ->
         "changes": [result_document(one) for one in settled.results],
         "left_alone": left_document(selection.left_alone),
     }
-    style.document(journal_document(entry_rows(store, settled.entry), settled.notes, more))
+    if style.as_json:
+        style.document(journal_document(entry_rows(store, settled.entry), settled.notes, more))
     style.text(f"exit {code}: {reason}")
     return code
