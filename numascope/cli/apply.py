@@ -95,11 +95,8 @@ def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes
     from numascope.steer.rights import check_rights
 
     report = session.look(LOOK_S, LOOKS)
-    if report.ended:
-        style.text("exit 4: every target has ended")
-        return 4
-    if not any(one.target is not None for one in report.placements):
-        style.text("exit 4: the plan says nothing of these threads; map a process to a device by hand: PID=device0")
+    if why := _nothing_to_place(report):
+        click.echo(f"exit 4: {why}", err=style.as_json)
         return 4
     selection = select(report, {})
     style.lines(preview_lines(selection, report.title, dry=dry_run, all_rows=style.all_rows, width=style.width))
@@ -121,6 +118,15 @@ def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes
             return 1
         settled = _settle(session, store, Hand(root), (report, selection), select)
         return _tell(settled, selection, store, style)
+
+
+def _nothing_to_place(report: Report) -> str:
+    """Why no thread here can be given a set at all; empty where some can."""
+    if report.ended:
+        return "every target has ended"
+    if not any(one.target is not None for one in report.placements):
+        return "the plan says nothing of these threads; map a process to a device by hand: PID=device0"
+    return ""
 
 
 def _nothing_done(report: Report, selection: Selection, style: Style) -> int:

@@ -87,6 +87,21 @@ def test_without_a_terminal_and_without_yes_it_is_refused(tmp_path: Path) -> Non
     assert apply.out == as_json.out == ""
 
 
+def test_a_plan_that_names_none_of_the_threads_ends_4_and_says_how_to_name_them(tmp_path: Path) -> None:
+    with bench(tmp_path) as one:
+        before = masks(one.pid)
+        said = one.numascope("apply", one.plan, str(one.pid), "--dry-run")
+        yes = one.numascope("apply", one.plan, str(one.pid), "--yes", "--json")
+        assert masks(one.pid) == before
+
+    assert [said.code, yes.code] == [4, 4], said
+    assert yes.out == ""
+    assert "the plan says nothing of these threads" in yes.err
+    assert "the plan says nothing of these threads" in said.out
+    assert "PID=device0" in said.out
+    assert not (tmp_path / "numascope").exists()
+
+
 def test_apply_then_revert_and_what_each_says(tmp_path: Path) -> None:
     with bench(tmp_path) as one:
         before = masks(one.pid)
