@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 import numascope
-from numascope.cpuset import CpuSet
 from numascope.observe.jobs import Job
 from numascope.review.report import VERDICTS_WORST_FIRST, Finding, NodeRates, Placement, RankView, Report
+from numascope.show.document import Document, set_or_null
 
 SCHEMA: Final = "numascope.diff/1"
-
-Document = dict[str, object]
 
 
 def diff_document(report: Report) -> Document:
@@ -86,10 +84,6 @@ def _differs(before: Placement | None, after: Placement) -> bool:
     )  # fmt: skip
 
 
-def _set(one: CpuSet | None) -> str | None:
-    return None if one is None else str(one)
-
-
 def _job(job: Job, report: Report) -> Document:
     processes = report.sample.processes
     head = next((processes[pid] for pid in job.pids() if pid in processes), None)
@@ -100,7 +94,7 @@ def _job(job: Job, report: Report) -> Document:
         "ranks": [rank.pid for rank in job.ranks],
         "plan": job.plan_path,
         "plan_source": job.plan_source,
-        "cpuset": None if head is None else _set(head.cpuset),
+        "cpuset": None if head is None else set_or_null(head.cpuset),
     }
 
 
@@ -109,7 +103,7 @@ def _rank(rank: RankView) -> Document:
         "pid": rank.pid,
         "rank": rank.number,
         "device": rank.device,
-        "planned_nodes": _set(rank.planned_nodes),
+        "planned_nodes": set_or_null(rank.planned_nodes),
         "policy": rank.policy,
         "policy_source": rank.policy_source,
         "share_off": None,
@@ -149,7 +143,7 @@ def _thread(one: Placement, ranks: tuple[RankView, ...]) -> Document:
         "planned": None if one.target is None else str(one.target.planned),
         "target": None if one.target is None else str(one.target.cpus),
         "planned_by": None if one.target is None else str(one.target.place),
-        "allowed": _set(one.allowed),
+        "allowed": set_or_null(one.allowed),
         "cpu": one.cpu,
         "cpu_stale": one.cpu_stale,
         "node": one.node,

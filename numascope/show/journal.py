@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 import numascope
 from numascope.cpuset import CpuSet
 from numascope.review.change import Change, LeftAlone, Outcome, Result, Undone
+from numascope.show.document import Document, set_or_null
 from numascope.show.ink import Line, Span
 
 SCHEMA: Final = "numascope.journal/1"
-
-Document = dict[str, object]
 
 
 class ChangeRow(NamedTuple):
@@ -145,7 +144,7 @@ def _change(one: ChangeRow) -> Document:
         "before_was_cpuset": one.before_was_cpuset,
         "after": str(one.after),
         "result": one.result,
-        "read_back": _text(one.read_back),
+        "read_back": set_or_null(one.read_back),
         "why": one.why,
         "reverted_by": one.reverted_by,
         "revert_result": one.revert_result,
@@ -171,7 +170,12 @@ def change_document(one: Change) -> Document:
 
 def result_document(one: Result) -> Document:
     """One line of what was done."""
-    return {**change_document(one.change), "result": one.outcome, "read_back": _text(one.read_back), "why": one.why}
+    return {
+        **change_document(one.change),
+        "result": one.outcome,
+        "read_back": set_or_null(one.read_back),
+        "why": one.why,
+    }
 
 
 def undone_document(one: Undone) -> Document:
@@ -183,12 +187,12 @@ def undone_document(one: Undone) -> Document:
         "label": one.label,
         "rank": one.rank,
         "role": one.role,
-        "now": _text(one.now),
-        "back": _text(one.back),
+        "now": set_or_null(one.now),
+        "back": set_or_null(one.back),
         "was_cpuset": one.was_cpuset,
         "inherited": one.inherited,
         "result": one.outcome,
-        "read_back": _text(one.read_back),
+        "read_back": set_or_null(one.read_back),
         "why": one.why,
     }
 
@@ -196,7 +200,3 @@ def undone_document(one: Undone) -> Document:
 def left_document(left: Iterable[LeftAlone]) -> list[Document]:
     """What a list leaves alone."""
     return [{"threads": one.count, "reason": one.reason, "examples": one.examples} for one in left]
-
-
-def _text(cpus: CpuSet | None) -> str | None:
-    return None if cpus is None else str(cpus)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from numascope import __version__
-from numascope.cpuset import CpuSet
 from numascope.machine.objects import Cpus, Device, Group, Machine
+from numascope.show.document import Document, set_or_null
 
 SCHEMA = "numascope.topo/1"
 
 
-def topo_document(machine: Machine) -> dict[str, object]:
+def topo_document(machine: Machine) -> Document:
     """The document `numascope.topo/1`: sets as range strings, unknown as null."""
     return {
         "schema": SCHEMA,
@@ -23,12 +23,12 @@ def topo_document(machine: Machine) -> dict[str, object]:
     }
 
 
-def _machine(machine: Machine) -> dict[str, object]:
+def _machine(machine: Machine) -> Document:
     return {
         "arch": machine.arch,
         "model": machine.model,
         "cpus": _cpus(machine.cpus),
-        "nodes_allowed": _set(machine.nodes_allowed),
+        "nodes_allowed": set_or_null(machine.nodes_allowed),
         "packages": [{"id": package.id, "cpus": str(package.cpus)} for package in machine.packages],
         "dies": _groups(machine.dies),
         "clusters": _groups(machine.clusters),
@@ -69,22 +69,22 @@ def _machine(machine: Machine) -> dict[str, object]:
     }
 
 
-def _cpus(cpus: Cpus) -> dict[str, object]:
+def _cpus(cpus: Cpus) -> Document:
     return {
         "possible": str(cpus.possible),
         "present": str(cpus.present),
         "online": str(cpus.online),
         "offline": str(cpus.offline),
-        "allowed": _set(cpus.allowed),
+        "allowed": set_or_null(cpus.allowed),
         "isolated": str(cpus.isolated),
     }
 
 
-def _groups(groups: Iterable[Group]) -> list[dict[str, object]]:
+def _groups(groups: Iterable[Group]) -> list[Document]:
     return [{"package": group.package, "id": group.id, "cpus": str(group.cpus)} for group in groups]
 
 
-def _device(device: Device) -> dict[str, object]:
+def _device(device: Device) -> Document:
     return {
         "address": device.address,
         "class": f"{device.class_code:06x}",
@@ -93,9 +93,5 @@ def _device(device: Device) -> dict[str, object]:
         "name": device.name,
         "node": device.node,
         "node_source": device.node_source,
-        "local_cpus": _set(device.local_cpus),
+        "local_cpus": set_or_null(device.local_cpus),
     }
-
-
-def _set(cpus: CpuSet | None) -> str | None:
-    return None if cpus is None else str(cpus)
