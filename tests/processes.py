@@ -10,6 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+import pytest
+
+OWN_CPUS = sorted(os.sched_getaffinity(0))
+needs_two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to")
+
 PRELUDE = """
 import ctypes, os, sys, threading, time
 def name(text):

@@ -12,7 +12,7 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job, Rank
 from numascope.observe.roles import Role
-from numascope.observe.sample import Sample, ThreadKey, Threads
+from numascope.observe.sample import ProcessFacts, Sample, ThreadKey, Threads
 from numascope.plan.objects import Place, Plan, Target
 from numascope.review.report import Finding, NodeRates, Outside, Placement, RankView, Report, Verdict
 
@@ -279,3 +279,10 @@ def unplanned() -> Report:
 def ended(of: Report) -> Report:
     """The report's last state, its target gone."""
     return replace(of, ended=True)
+
+
+def own(report: Report, uid: int = 1004) -> Report:
+    """The report with processes of that user."""
+    pids = {one.key.pid for one in report.placements}
+    facts = {pid: ProcessFacts(pid, 1, 8_841_207, pid, "python", ("python",), None, uid) for pid in pids}
+    return replace(report, sample=replace(report.sample, processes=facts))

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from numascope.host.root import HostRoot
 from numascope.review.report import Report
 from numascope.tui.app import Dashboard
+from numascope.tui.screens.confirm import Confirm
 from numascope.tui.steering import Steering
 
 Steps = Callable[[Dashboard, Pilot[None]], Awaitable[None]]
@@ -90,3 +91,17 @@ def drive(app: Dashboard, size: tuple[int, int], keys: Sequence[str] = (), steps
             return screen_text(app)
 
     return asyncio.run(run())
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool], within_s: float = 20.0) -> None:
+    """Waits until something comes true."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, screen_text(pilot.app)  # type: ignore[arg-type]
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def is_asking(app: Dashboard) -> bool:
+    """Whether the question can be answered."""
+    return isinstance(app.screen, Confirm) and app.screen.state == "asking" and app.screen._yes_from <= time.monotonic()

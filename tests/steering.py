@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from processes import OWN_CPUS
+
 from numascope.cli.session import Session, open_session
 from numascope.cpuset import CpuSet
 from numascope.host.here import Here, read_here
@@ -29,7 +31,9 @@ from numascope.steer.syscalls import Disk, Kernel, LinuxDisk, LinuxKernel
 ROOT = HostRoot()
 """One for all tests: each holds a descriptor."""
 
-OWN_CPUS = sorted(os.sched_getaffinity(0))
+FIRST, SECOND = OWN_CPUS[:2] if len(OWN_CPUS) > 1 else (0, 0)
+"""The one that is planned, and the one to escape to."""
+
 SOURCE = Source("bind.json", "8f3c21d0", "python")
 
 ON_FIRST = f"os.sched_setaffinity(0, {{{OWN_CPUS[0]}}})\n"

@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from processes import program
-from steering import OWN_CPUS, SLEEPERS, masks, plan_file
+from processes import OWN_CPUS, needs_two_cpus, program
+from steering import SLEEPERS, masks, plan_file
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 
 class Said(NamedTuple):

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import program
+from processes import OWN_CPUS, needs_two_cpus, program
 
-OWN_CPUS = sorted(os.sched_getaffinity(0))
 pytestmark = pytest.mark.live
-two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one to escape to")
 
 
 def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,7 +39,7 @@ def test_in_place_ends_0(plan: str) -> None:
     assert done.stdout.splitlines()[-1] == "exit 0: clean"
 
 
-@two_cpus
+@needs_two_cpus
 def test_out_of_place_ends_1_unless_asked_not_to(plan: str) -> None:
     with program(f"os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); ready(); spin()") as child:
         target = f"{child.pid}=device0"
@@ -106,7 +104,7 @@ def test_the_document_has_the_promised_fields(plan: str) -> None:
     assert main["planned_by"].endswith("bind.json:1:76")
 
 
-@two_cpus
+@needs_two_cpus
 def test_watching_prints_a_document_and_then_only_what_changed(plan: str) -> None:
     with program(IN_PLACE) as child:
         target = f"{child.pid}=device0"

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from processes import OWN_CPUS, needs_two_cpus
 
 from numascope.cli.session import Session, open_session
 from numascope.cli.standin_process import StandIn
 from numascope.observe.select import Wanted
 from numascope.review.report import Report
 
-OWN_CPUS = os.sched_getaffinity(0)
-pytestmark = [pytest.mark.live, pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one to escape to")]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from processes import eventually, program
+from processes import OWN_CPUS, eventually, needs_two_cpus, program
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import HostRoot
@@ -19,9 +19,6 @@ from numascope.observe.sample import Sample, ThreadKey
 from numascope.observe.sampler import Sampler
 
 pytestmark = pytest.mark.live
-
-OWN_CPUS = sorted(os.sched_getaffinity(0))
-two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs to move between")
 
 
 @contextmanager
@@ -53,7 +50,7 @@ def test_every_thread_is_a_row_with_its_name_mask_and_time() -> None:
         assert sample.processes[child.pid].cmdline[0] == sys.executable
 
 
-@two_cpus
+@needs_two_cpus
 def test_a_mask_changed_from_outside_is_seen_at_the_next_sample_though_the_thread_sleeps() -> None:
     with program('named("pinned", sleep); time.sleep(0.2); ready(); sleep()') as child, sampling(child.pid) as sampler:
         key = key_of(sampler.sample(), "pinned")

@@ -2,51 +2,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plans import NUMA, cpus, notes, read, refusal, with_cpus, with_memory
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import CpuSet
 from numascope.errors import InputError
 from numascope.plan.load import load_plan, parse_plan
 from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
 from numascope.plan.ranges import LONGEST_LIST
 from numascope.plan.source import MOST_NOTES
-
-CPU = '{"bind_cpu_mode": "cpu"}'
-NUMA = '{"bind_cpu_mode": "numa"}'
-MEMORY = '{"bind_memory_mode": "numa"}'
-
-
-def read(text: str) -> Plan:
-    return parse_plan("bind.json", text.encode())
-
-
-def with_cpus(section: str, config: str = CPU) -> str:
-    """A plan whose section `bind_cpu` begins in line 2, column 13."""
-    return f'{{"bind_config": {config},\n"bind_cpu": {section}}}'
-
-
-def with_memory(section: str, config: str = MEMORY) -> str:
-    """A plan whose section `bind_memory` begins in line 2, column 16."""
-    return f'{{"bind_config": {config},\n"bind_memory": {section}}}'
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        read(text)
-    return str(caught.value).removeprefix("bind.json:")
-
-
-def cpus(plan: Plan) -> Mapping[str, str]:
-    return {f"{rule.subject} {rule.role}": str(rule.cpus) for rule in plan.rules}
-
-
-def notes(text: str) -> list[str]:
-    return [note.removeprefix("bind.json:") for note in read(text).notes]
 
 
 def test_reads_a_plan_that_msrun_ran(shared: Path) -> None:
@@ -248,70 +216,6 @@ def test_a_section_of_the_wrong_kind_is_refused(text: str, problem: str) -> None
 )
 def test_a_wrong_setting_is_refused(config: str, problem: str) -> None:
     assert refusal(f'{{"bind_config": {config}}}') == problem
-
-
-def test_without_bind_config_it_is_no_unified_json() -> None:
-    assert refusal('\n{"bind_cpu": {"device0": {"main": "0"}}}') == (
-        '2:1: there is no "bind_config", so this is no unified bind JSON: expected such as '
-        '{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": "0-7"}}}'
-    )
-
-
-def test_modes_are_read_in_any_case_and_default_to_none() -> None:
-    upper = read('{"bind_config": {"bind_cpu_mode": "CPU", "bind_memory_mode": "NUMA"}, "bind_cpu": {"device0": null}}')
-    absent = read('{"bind_config": {}}')
-    assert (upper.cpu_mode, upper.memory_mode) == ("cpu", "numa")
-    assert (absent.cpu_mode, absent.memory_mode, absent.fixed_actors) == ("none", "none", False)
-
-
-def test_actors_are_fixed_only_by_true() -> None:
-    assert read('{"bind_config": {"actor_thread_fix_bind": true}}').fixed_actors
-    assert not read('{"bind_config": {"actor_thread_fix_bind": false}}').fixed_actors
-
-
-def test_numa_mode_binds_the_whole_process_to_nodes() -> None:
-    plan = read(with_cpus('{"device0": 1, "device1": "2-3", "device2": null, "scheduler": "0"}', NUMA))
-    assert plan.rules == (
-        Rule(Subject(0), "any", EMPTY, Place("bind.json", 2, 25), CpuSet.parse("1")),
-        Rule(Subject(1), "any", EMPTY, Place("bind.json", 2, 39), CpuSet.parse("2-3")),
-        Rule(SCHEDULER, "any", EMPTY, Place("bind.json", 2, 76), CpuSet.parse("0")),
-    )
-
-
-def test_spaces_in_a_node_list_break_numactl() -> None:
-    assert notes(with_cpus('{"device0": "0, 1"}', NUMA)) == [
-        '2:25: device0 is "0, 1": msrun hands the spaces on to numactl, which fails, remove them'
-    ]
-
-
-def test_memory_is_a_number_or_a_list_of_nodes() -> None:
-    plan = read(with_memory('{"device0": 0, "device_1": "0-1,3", "device2": "", "device3": null}'))
-    assert plan.memory == (
-        MemoryRule(Subject(0), CpuSet.parse("0"), Place("bind.json", 2, 28)),
-        MemoryRule(Subject(1), CpuSet.parse("0-1,3"), Place("bind.json", 2, 43)),
-    )
-
-
-def test_a_device_without_memory_is_noted_and_the_scheduler_is_not() -> None:
-    config = '{"bind_cpu_mode": "cpu", "bind_memory_mode": "numa"}'
-    sections = '"bind_cpu": {"scheduler": null, "device0": null, "device1": null}, "bind_memory": {"device0": 0}'
-    assert notes(f'{{"bind_config": {config},\n{sections}}}') == [
-        '2:50: device1 has no entry in "bind_memory": its memory is not bound'
-    ]
-
-
-def test_mode_none_leaves_the_section_without_effect() -> None:
-    cpu, memory = with_cpus('{"device0": {"main": "0"}}', "{}"), with_memory('{"device0": 0}', "{}")
-    assert read(cpu).rules == ()
-    assert read(memory).memory == ()
-    assert notes(cpu) == ['2:1: "bind_cpu" has no effect: "bind_cpu_mode" is "none"']
-    assert notes(memory) == ['2:1: "bind_memory" has no effect: "bind_memory_mode" is "none"']
-
-
-def test_a_mode_without_a_section_is_noted() -> None:
-    assert notes(f'{{"bind_config": {CPU}}}') == [
-        '1:2: "bind_cpu_mode" is "cpu", but "bind_cpu" is empty: nothing is bound'
-    ]
 
 
 def test_unknown_keys_are_noted_with_the_nearest_known() -> None:

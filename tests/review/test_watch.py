@@ -10,18 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from processes import program
+from processes import OWN_CPUS, needs_two_cpus, program
 
 from numascope.cli.session import Session, open_session
 from numascope.observe.select import Wanted
 from numascope.review.outcome import outcome_of
 from numascope.review.report import Placement, Report
 
-OWN_CPUS = sorted(os.sched_getaffinity(0))
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 
 def plan_file(folder: Path, cpu: int, **modules: str) -> str:

@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import PRELUDE, eventually, program
+from processes import OWN_CPUS, PRELUDE, eventually, needs_two_cpus, program
 from steering import (
+    FIRST,
     ON_FIRST,
-    OWN_CPUS,
+    SECOND,
     SLEEPERS,
     SOURCE,
     Refusing,
@@ -38,12 +39,7 @@ from numascope.steer.ledger import read_ledger
 from numascope.steer.settle import apply_until_settled
 from numascope.steer.syscalls import LinuxKernel
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
-
-FIRST, SECOND = OWN_CPUS[:2] if len(OWN_CPUS) > 1 else (0, 0)
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 
 def cpu_of(tid: int) -> int:

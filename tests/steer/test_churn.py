@@ -6,13 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import program
-from steering import OWN_CPUS, allowed, settle, store_in, undo, watching
+from processes import OWN_CPUS, needs_two_cpus, program
+from steering import allowed, settle, store_in, undo, watching
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 CHURN = """
 made = 0

@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import eventually, program
-from steering import OWN_CPUS, SLEEPERS, allowed, do, outcomes, select, settle, store_in, undo, watching
+from processes import eventually, needs_two_cpus, program
+from steering import FIRST, SECOND, SLEEPERS, allowed, do, outcomes, select, settle, store_in, undo, watching
 
 FOLDER = Path("/sys/fs/cgroup/cpuset")
 KERNEL = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one to take away"),
+    needs_two_cpus,
     pytest.mark.skipif(KERNEL < (6, 2), reason="holds Linux 6.2 and later to keeping the mask that was asked for"),
 ]
 
-FIRST, SECOND = OWN_CPUS[:2] if len(OWN_CPUS) > 1 else (0, 0)
 ON_SECOND = f"os.sched_setaffinity(0, {{{SECOND}}})\n"
 
 

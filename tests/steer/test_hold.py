@@ -11,12 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import eventually, program
+from processes import OWN_CPUS, eventually, needs_two_cpus, program
 
 from numascope.cpuset import CpuSet
 
-OWN_CPUS = sorted(os.sched_getaffinity(0))
-pytestmark = [pytest.mark.live, pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one to drift to")]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 BOUND = f"os.sched_setaffinity(0, {{{OWN_CPUS[0]}}})\n"
 PLANNED = OWN_CPUS[0]

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import program
+from processes import OWN_CPUS, needs_two_cpus, program
 from steering import (
-    OWN_CPUS,
     SLEEPERS,
     CountedDisk,
     CountedKernel,
@@ -25,10 +24,7 @@ from steering import (
 
 from numascope.steer.ledger import read_ledger
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 THREADS = 60
 

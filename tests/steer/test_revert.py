@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import eventually, program
+from processes import OWN_CPUS, eventually, needs_two_cpus, program
 from steering import (
+    FIRST,
     ON_FIRST,
-    OWN_CPUS,
     ROOT,
+    SECOND,
     SLEEPERS,
     SOURCE,
     allowed,
@@ -33,12 +34,7 @@ from numascope.steer.ledger import choose, has_work, read_ledger
 from numascope.steer.listing import rows_of
 from numascope.steer.records import Intent
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
-]
-
-FIRST, SECOND = OWN_CPUS[:2] if len(OWN_CPUS) > 1 else (0, 0)
+pytestmark = [pytest.mark.live, needs_two_cpus]
 
 
 def test_every_thread_gets_its_own_old_mask_back(tmp_path: Path) -> None:

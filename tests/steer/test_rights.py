@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import program
-from steering import OWN_CPUS, ROOT, SLEEPERS, allowed, masks, settle, store_in, undo, watching
+from processes import OWN_CPUS, needs_two_cpus, program
+from steering import ROOT, SLEEPERS, allowed, masks, settle, store_in, undo, watching
 
 from numascope.errors import NotPermittedError
 from numascope.steer.rights import check_rights
@@ -18,7 +18,7 @@ from numascope.steer.rights import check_rights
 pytestmark = [
     pytest.mark.live,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user"),
-    pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to"),
+    needs_two_cpus,
 ]
 
 NOBODY = 65534

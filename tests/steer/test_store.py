@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import program
-from steering import OWN_CPUS, SLEEPERS, changes_of, do, here, masks, settle, store_in, undo, watching
+from processes import OWN_CPUS, needs_two_cpus, program
+from steering import SLEEPERS, changes_of, do, here, masks, settle, store_in, undo, watching
 
 from numascope.errors import InputError, UsageError
 from numascope.steer.ledger import read_ledger
 from numascope.steer.store import NoJournalError, Store, state_path
 
-needs_two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs: one planned, one to escape to")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems and gives files away")
 
 
@@ -145,22 +144,28 @@ def test_a_home_shared_by_two_hosts_keeps_their_entries_apart(tmp_path: Path) ->
                 assert number == 1
 
 
+@contextlib.contextmanager
+def files_of_at_most(size_bytes: int) -> Iterator[None]:
+    """A disk that is full there, as far as this process can tell."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.live
 @needs_two_cpus
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with (
         program(SLEEPERS.format(count=20)) as child,
         watching(tmp_path, child.pid, OWN_CPUS[0]) as session,
         store_in(tmp_path) as store,
     ):
         before = masks(child.pid)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
-        try:
-            with pytest.raises(InputError, match="nothing is changed"):
-                settle(session, store)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        with files_of_at_most(1500), pytest.raises(InputError, match="nothing is changed"):
+            settle(session, store)
         assert masks(child.pid) == before
         assert store.ids() == [], "half a record is no record"
 
@@ -169,7 +174,6 @@ def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
 @needs_two_cpus
 def test_a_disk_that_fills_after_the_undo_records_keeps_them(tmp_path: Path) -> None:
     """The results find no place; what was set is put back all the same."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with (
         program(SLEEPERS.format(count=20)) as child,
         watching(tmp_path, child.pid, OWN_CPUS[0]) as session,
@@ -181,11 +185,8 @@ def test_a_disk_that_fills_after_the_undo_records_keeps_them(tmp_path: Path) -> 
         entry = boot_directory(tmp_path) / "0001.jsonl"
         intents = b"".join(line for line in entry.read_bytes().splitlines(keepends=True) if b'"result"' not in line)
         undo(store)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(intents) + 300, hard))
-        try:
+        with files_of_at_most(len(intents) + 300):
             results = do(changes, store)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert {one.outcome for one in results} == {"set"}
         assert all("results are not kept" in one.why for one in results)
         assert masks(child.pid) != before

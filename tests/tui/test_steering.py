@@ -4,83 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import reports
-from processes import program
-from screens import STEERING, Scripted, dashboard, drive, screen_text
-from steering import ON_FIRST, OWN_CPUS, ROOT, masks, settle, store_in, watching
-from textual import events
+from processes import OWN_CPUS, needs_two_cpus, program
+from screens import drive, is_asking, screen_text, until
+from steering import ON_FIRST, ROOT, masks, settle, store_in, watching
 from textual.pilot import Pilot
 
-from numascope.cpuset import CpuSet
-from numascope.observe.sample import ProcessFacts
-from numascope.review.change import Thread
-from numascope.review.report import Report
-from numascope.show.ink import plain
-from numascope.show.journal import ChangeRow, EntryRow
-from numascope.show.journal_detail import detail_lines
 from numascope.tui.app import Dashboard
-from numascope.tui.messages import ReportReady
 from numascope.tui.screens.confirm import Confirm
-from numascope.tui.steering import Journal, Steering
+from numascope.tui.steering import Steering
 
 MOVED = ON_FIRST + "thread(sleep); ready(); sleep()"
 """A program of two threads, both on the first CPU."""
-
-two_cpus = pytest.mark.skipif(len(OWN_CPUS) < 2, reason="needs two CPUs to move a thread between them")
-
-
-def own(report: Report, uid: int = 1004) -> Report:
-    """The report with processes of that user."""
-    pids = {one.key.pid for one in report.placements}
-    facts = {pid: ProcessFacts(pid, 1, 8_841_207, pid, "python", ("python",), None, uid) for pid in pids}
-    return replace(report, sample=replace(report.sample, processes=facts))
-
-
-def journal() -> Journal:
-    """Two applies and a revert of the first, as 16 November 2023 saw them."""
-    actor = ChangeRow(
-        41247, 42317, 8_841_207, "ActorThread_1", "ActorThread_1", "rank 5 d5", "runtime", CpuSet.parse("0-191"), True,  # noqa: FBT003
-        CpuSet.parse("129"), "set", CpuSet.parse("129"), "", None, None,
-    )  # fmt: skip
-    loader = actor._replace(
-        pid=41251, tid=47312, comm="python", label="loader 2", rank="rank 6 d6", role="minddata", before=CpuSet.parse("0"),
-        before_was_cpuset=False, after=CpuSet.parse("0-7"), read_back=CpuSet.parse("0-7"),
-    )  # fmt: skip
-    many = tuple(
-        loader._replace(tid=47400 + at, label=f"loader {at}", reverted_by=6, revert_result="set") for at in range(6)
-    )
-    newest = EntryRow(
-        7, "apply", 1_700_086_385.0, "n1", 1004, "b", "/job/bind.json", "8f3c21d0aa", "msrun 41200", None,
-        "can be reverted", True, (actor, loader), 0,  # noqa: FBT003
-    )  # fmt: skip
-    back = newest._replace(
-        id=6, kind="revert", wall_s=1_700_083_470.0, reverts=5, state="done", can_revert=False, changes=many, gone=1
-    )
-    old = newest._replace(
-        id=5, wall_s=1_700_083_211.0, plan="/job/old.json", state="reverted by 6", can_revert=False, changes=many
-    )
-    return Journal((old, back, newest), "/home/ada/.local/state/numascope")
-
-
-async def until(pilot: Pilot[None], holds: Callable[[], bool], within_s: float = 20.0) -> None:
-    """Waits until something comes true."""
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, screen_text(pilot.app)  # type: ignore[arg-type]
-        await pilot.pause(0.02)
-    await pilot.pause()
-
-
-def is_asking(app: Dashboard) -> bool:
-    """Whether the question can be answered."""
-    return isinstance(app.screen, Confirm) and app.screen.state == "asking" and app.screen._yes_from <= time.monotonic()
 
 
 def has_told(app: Dashboard) -> bool:
@@ -106,7 +45,7 @@ def now(pid: int) -> set[int]:
     return {int(text.replace(",", ""), 16) for text in masks(pid).values()}
 
 
-@two_cpus
+@needs_two_cpus
 @pytest.mark.parametrize("key", ["enter", "escape", "n", "q", "x"])
 def test_whatever_is_not_y_changes_nothing(tmp_path: Path, key: str) -> None:
     """The list is seen, no entry is written, and every thread has the set that it had."""
@@ -128,7 +67,7 @@ def test_whatever_is_not_y_changes_nothing(tmp_path: Path, key: str) -> None:
         assert store.ids() == []
 
 
-@two_cpus
+@needs_two_cpus
 def test_y_sets_what_was_shown_and_r_puts_it_back(tmp_path: Path) -> None:
     """Results stand in the question's place, the journal lists the entry, and the screen has gone on meanwhile."""
     seen: list[str] = []
@@ -162,7 +101,7 @@ def test_y_sets_what_was_shown_and_r_puts_it_back(tmp_path: Path) -> None:
     assert "will put back 2 threads of apply bind.json" in seen[1]
 
 
-@two_cpus
+@needs_two_cpus
 def test_while_another_numascope_changes_threads_nothing_is_done(tmp_path: Path) -> None:
     """The reason stands in the question's place, and the screen goes on."""
     seen: list[str] = []
@@ -184,7 +123,7 @@ def test_while_another_numascope_changes_threads_nothing_is_done(tmp_path: Path)
     assert "another numascope is changing threads" in seen[0]
 
 
-@two_cpus
+@needs_two_cpus
 def test_after_the_target_has_ended_its_journal_is_still_there(tmp_path: Path) -> None:
     """The sampler's thread has no look to take any more, and does what is asked."""
 
@@ -205,7 +144,7 @@ def test_after_the_target_has_ended_its_journal_is_still_there(tmp_path: Path) -
         drive(app, (80, 24), steps=steps)
 
 
-@two_cpus
+@needs_two_cpus
 def test_r_means_the_newest_entry_whose_threads_are_still_there(tmp_path: Path) -> None:
     """A job that was set later and has ended does not stand in the way."""
 
@@ -227,7 +166,7 @@ def test_r_means_the_newest_entry_whose_threads_are_still_there(tmp_path: Path) 
         drive(app, (80, 24), steps=steps)
 
 
-@two_cpus
+@needs_two_cpus
 def test_r_without_an_entry_says_so(tmp_path: Path) -> None:
     """One line, no question, and no directory is made."""
 
@@ -241,7 +180,7 @@ def test_r_without_an_entry_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "numascope").exists()
 
 
-@two_cpus
+@needs_two_cpus
 def test_read_only_takes_the_keys_away_and_says_why(tmp_path: Path) -> None:
     """In the last line, in the help, and where the key is pressed."""
 
@@ -257,119 +196,3 @@ def test_read_only_takes_the_keys_away_and_says_why(tmp_path: Path) -> None:
 
     with attached(tmp_path, read_only=True) as (app, _):
         drive(app, (80, 30), steps=steps)
-
-
-def test_a_y_that_was_typed_before_the_question_is_seen_does_not_count() -> None:
-    """Both keys lie in the terminal's buffer when the first is read."""
-    app = dashboard(own(reports.eight_ranks()))
-
-    async def steps(app: Dashboard, pilot: Pilot[None]) -> None:
-        app.post_message(events.Key("a", "a"))
-        app.post_message(events.Key("y", "y"))
-        await until(pilot, lambda: is_asking(app))
-
-    drive(app, (80, 24), steps=steps)
-
-
-def test_a_list_that_changes_has_to_be_looked_at_again() -> None:
-    """For a second `y` does nothing; a list of the same kinds of threads asks for no second look."""
-    report = own(reports.eight_ranks())
-    at = next(at for at, one in enumerate(report.placements) if one.label == "loader 2" and one.verdict == "narrow")
-    calm = replace(report.placements[at], allowed=report.placements[at].target.cpus, verdict="ok")  # type: ignore[union-attr]
-    fewer = replace(report, placements=(*report.placements[:at], calm, *report.placements[at + 1 :]))
-    seen: list[str] = []
-
-    async def steps(app: Dashboard, pilot: Pilot[None]) -> None:
-        await pilot.press("a")
-        await until(pilot, lambda: is_asking(app))
-        app.on_report_ready(ReportReady(replace(report, since_first_s=9.0)))
-        await pilot.pause()
-        seen.append(screen_text(app))
-        app.on_report_ready(ReportReady(fewer))
-        await pilot.press("y")
-        seen.append(screen_text(app))
-        assert isinstance(app.screen, Confirm)
-        assert app.screen.state == "asking"
-        await until(pilot, lambda: is_asking(app))
-
-    drive(Dashboard(Scripted(report, interval_s=3600.0), steering=STEERING), (80, 24), steps=steps)
-
-    assert "changed, look again" not in seen[0]
-    assert "y  set 2 threads" in seen[0]
-    assert "changed, look again" in seen[1]
-    assert "y  set 1 thread " in seen[1]
-
-
-@pytest.mark.parametrize(
-    ("report", "word", "sentence"),
-    [
-        (own(reports.unplanned()), "no plan", "no plan to apply"),
-        (reports.ended(own(reports.eight_ranks())), "ended", "is gone: there is nothing to set"),
-        (own(reports.eight_ranks(), uid=1007), "not permitted", "belong to uid 1007, not to us (uid 1004)"),
-    ],
-)
-def test_what_cannot_be_done_stands_in_brackets_and_says_why(report: Report, word: str, sentence: str) -> None:
-    """The key is shown, never hidden."""
-    app = dashboard(report, steering=replace(STEERING, may_set_others=False))
-
-    text = drive(app, (120, 40), ("a",))
-
-    assert f"(a: {word})" in text
-    assert sentence in text
-
-
-def test_nothing_to_apply_is_one_line_and_no_question() -> None:
-    """With the reasons why nothing is on the list."""
-    report = own(reports.eight_ranks())
-    calm = tuple(one for one in report.placements if one.verdict == "ok")
-
-    text = drive(dashboard(replace(report, placements=calm)), (80, 24), ("a",))
-
-    assert "nothing to apply: 111 as planned already" in text
-
-
-@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_question_is_the_one_kept(size: tuple[int, int], golden_screen: Callable[[str, str], None]) -> None:
-    """Letter by letter."""
-    text = drive(dashboard(own(reports.eight_ranks())), size, ("a",))
-
-    golden_screen(f"confirm--{size[0]}x{size[1]}", text)
-
-
-@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_journal_is_the_one_kept(size: tuple[int, int], golden_screen: Callable[[str, str], None]) -> None:
-    """Three entries, the newest picked."""
-
-    async def steps(app: Dashboard, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: app.desk.journal is not None)
-        app.desk.take(journal())
-        await pilot.pause()
-
-    text = drive(dashboard(own(reports.eight_ranks())), size, ("4",), steps=steps)
-
-    golden_screen(f"journal--{size[0]}x{size[1]}", text)
-
-
-def test_a_question_in_a_window_that_is_too_small_cannot_be_answered() -> None:
-    """What cannot be read is not agreed to."""
-
-    async def steps(app: Dashboard, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: is_asking(app))
-        await pilot.press("y")
-        assert isinstance(app.screen, Confirm)
-        assert app.screen.state == "asking"
-
-    assert drive(dashboard(own(reports.eight_ranks())), (40, 5), ("a",), steps=steps).strip() == "needs 60x15"
-
-
-def test_a_long_entry_is_cut_to_its_place_and_says_where_the_rest_is() -> None:
-    """Threads of one kind are one line, others each have theirs."""
-    entry = journal().rows[2]
-    kinds = [entry.changes[0]._replace(tid=500 + at, label=f"{chr(65 + at)}ctor") for at in range(20)]
-    seen = {Thread(one.pid, one.tid, one.starttime_ticks): CpuSet.parse("129") for one in kinds}
-
-    lines = [plain(line) for line in detail_lines(entry._replace(changes=tuple(kinds)), seen, 80, 12)]
-
-    assert len(lines) == 12
-    assert any("more lines: numascope revert 7 --dry-run --all-rows" in line for line in lines)
-    assert "rank 6 d6 loader ×6" in "\n".join(plain(line) for line in detail_lines(journal().rows[0], {}, 80, 12))
