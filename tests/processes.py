@@ -34,6 +34,22 @@ def spin(share=1.0):
 def ready(): print("ready", flush=True)
 """
 
+EXECS_ITSELF = """
+if "AGAIN" not in os.environ:
+    ready(); sys.stdin.readline()
+    os.execve(sys.executable, sys.orig_argv, {**os.environ, "AGAIN": "1"})
+ready(); sleep()
+"""
+"""Starts itself anew, once, with the same name and arguments, when it gets a line."""
+
+
+def _has_aslr() -> bool:
+    with open("/proc/sys/kernel/randomize_va_space", encoding="ascii") as file:
+        return file.read().strip() != "0"
+
+
+needs_aslr = pytest.mark.skipif(not _has_aslr(), reason="stacks are not placed at random: kernel.randomize_va_space=0")
+
 
 @contextlib.contextmanager
 def program(code: str, **environ: str) -> Iterator[subprocess.Popen[str]]:

@@ -180,12 +180,12 @@ def _tell(settled: Settled, selection: Selection, store: Store, style: Style) ->
         code, reason = 4, "every target is gone"
     elif failed or settled.notes:
         code, reason = 1, f"{failed} did not take their set" if failed else "not settled"
-    more = {
-        "dry_run": False,
-        "changes": [result_document(one) for one in settled.results],
-        "left_alone": left_document(selection.left_alone),
-    }
     if style.as_json:
+        more = {
+            "dry_run": False,
+            "changes": [result_document(one) for one in settled.results],
+            "left_alone": left_document(selection.left_alone),
+        }
         style.document(journal_document(entry_rows(store, settled.entry), settled.notes, more))
     style.text(f"exit {code}: {reason}")
     return code

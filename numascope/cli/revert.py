@@ -182,8 +182,8 @@ def _tell(store: Store, number: int | None, found: Sequence[Undone], style: Styl
         code, reason = 4, "every thread is gone"
     elif failed:
         code, reason = 1, f"{failed} not put back"
-    more = {"dry_run": False, "reverts": reverted, "undone": [undone_document(one) for one in found]}
     if style.as_json:
+        more = {"dry_run": False, "reverts": reverted, "undone": [undone_document(one) for one in found]}
         style.document(journal_document(entry_rows(store, number), (), more))
     style.text(f"exit {code}: {reason}")
     return code

@@ -34,6 +34,8 @@ class StatRecord(NamedTuple):
     starttime_ticks: int
     cpu: int
     is_kernel_thread: bool = False
+    start_stack: int = 0
+    """Where the program's stack begins, drawn anew by each exec; 0 for who may not trace the process (`do_task_stat` in fs/proc/array.c)."""
 
 
 def parse_stat(raw: bytes) -> StatRecord | None:
@@ -57,6 +59,7 @@ def parse_stat(raw: bytes) -> StatRecord | None:
             starttime_ticks=int(fields[19]),
             cpu=int(fields[36]),
             is_kernel_thread=bool(int(fields[6]) & _PF_KTHREAD),
+            start_stack=int(fields[25]),
         )
     except ValueError:
         return None

@@ -59,6 +59,7 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
         policy_denied=policy_denied,
         started_s=time.time() - age_s,
         libraries=libraries,
+        start_stack=stat.start_stack,
     )
 
 

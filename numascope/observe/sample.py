@@ -79,6 +79,8 @@ class ProcessFacts:
     started_s: float | None = None
     """Wall-clock time of its start."""
     libraries: tuple[str, ...] = ()
+    start_stack: int = 0
+    """Where its stack begins, which tells one program of a process from the next; 0 where it may not be read."""
 
 
 @dataclass(frozen=True, slots=True)

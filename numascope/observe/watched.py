@@ -75,6 +75,7 @@ class WatchedProcess:
         self._ticks_only = ticks_only
         self._clock_ns: int | None = None
         self._total_run_ns = 0
+        self._start_stack = 0
         self._most_dead_ns: int | None = None
         """At most this much of the process's CPU time is that of threads that ended; None: to be found by reading all."""
 
@@ -137,6 +138,7 @@ class WatchedProcess:
         except DeniedError as error:
             self.denied = f"affinity of threads of {self.pid}: {error.strerror}"
         migrations = self._files.migrations(tid)  # before any column grows: it says so where the thread is gone
+        self._start_stack = stat.start_stack or self._start_stack
         columns = self.columns
         columns.tids.append(tid)
         columns.keys.append(ThreadKey(self.pid, tid, stat.starttime_ticks, 0))
@@ -263,7 +265,10 @@ class WatchedProcess:
         stat = parse_stat(raw)
         if stat is None or stat.starttime_ticks != columns.keys[at].starttime_ticks:
             return False
-        if stat.comm != columns.comms[at]:
+        is_new_program = tid == self.pid and stat.start_stack not in (0, self._start_stack)
+        if is_new_program:
+            self._start_stack = stat.start_stack
+        if is_new_program or stat.comm != columns.comms[at]:
             columns.comms[at] = stat.comm
             self._begin_epoch(at)
         columns.states[at] = stat.state

@@ -15,11 +15,13 @@ Outcome = Literal["set", "already", "trimmed", "refused", "raced", "gone", "chan
 
 
 class ProcessMark(NamedTuple):
-    """By what a process is known again: its start (clock ticks since boot), and its arguments, which exec changes."""
+    """By what a process is known again: its start (clock ticks since boot), and its arguments and stack, which exec changes."""
 
     pid: int
     starttime_ticks: int
     cmdline: tuple[str, ...]
+    start_stack: int = 0
+    """0: not to be read by this user, or not of interest."""
 
 
 class Thread(NamedTuple):

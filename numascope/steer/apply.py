@@ -105,7 +105,7 @@ def _limits(hand: Hand) -> Callable[[int], CpuSet]:
 def _plan(change: Change, limit: CpuSet, hand: Hand, faces: Faces) -> _Planned | Done:
     """The undo record and the order for one change, or why there is none."""
     thread = change.thread
-    face = Face(thread, change.comm, change.process.cmdline)
+    face = Face(thread, change.comm, change.process.cmdline, change.process.start_stack)
     doubt = faces.doubt(face)
     if doubt is not None:
         return doubt

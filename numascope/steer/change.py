@@ -122,7 +122,9 @@ class _Selector:
 
     def mark_of(self, one: Placement) -> ProcessMark | None:
         process = self.report.sample.processes.get(one.key.pid)
-        return None if process is None else ProcessMark(process.pid, process.starttime_ticks, process.cmdline)
+        if process is None:
+            return None
+        return ProcessMark(process.pid, process.starttime_ticks, process.cmdline, process.start_stack)
 
 
 def _main_targets(report: Report) -> dict[int, CpuSet]:

@@ -36,12 +36,16 @@ class Ward:
     after: CpuSet
     read_back: CpuSet | None
     inherited: bool = False
+    set_again_by: int | None = None
 
     @classmethod
     def of(cls, one: Recorded) -> Ward:
         """A thread that the entry names itself."""
         old = Old(one.before, one.before_was_cpuset)
-        return cls(one.thread, one.process_starttime, one.label, one.rank, one.role, old, one.after, one.read_back)
+        return cls(
+            one.thread, one.process_starttime, one.label, one.rank, one.role, old, one.after, one.read_back,
+            set_again_by=one.set_again_by,
+        )  # fmt: skip
 
     def has(self, mask: CpuSet, limit: CpuSet) -> bool:
         """Whether a mask is the one that was written, or what the kernel makes of it within a cpuset."""

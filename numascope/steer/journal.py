@@ -177,6 +177,8 @@ class Recorded:
     why: str
     reverted_by: int | None = None
     revert_outcome: Outcome | None = None
+    set_again_by: int | None = None
+    """A later entry that set this thread too and is still in force."""
 
     @property
     def was_done(self) -> bool:

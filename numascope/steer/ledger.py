@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numascope.errors import InputError, UsageError
@@ -47,7 +47,7 @@ def read_ledger(store: Store) -> Ledger:
             continue
         entries.append(entry)
     elsewhere = [entry for _, data, path in store.others() if (entry := parse_entry(data, path)[0]) is not None]
-    return Ledger(tuple(_marked(entries)), tuple(elsewhere), tuple(damages))
+    return Ledger(tuple(_overlaid(_marked(entries))), tuple(elsewhere), tuple(damages))
 
 
 def _marked(entries: list[Entry]) -> list[Entry]:
@@ -75,6 +75,25 @@ def _marked(entries: list[Entry]) -> list[Entry]:
 def _mark(change: Recorded, marks: dict[Thread, tuple[int, Outcome]]) -> Recorded:
     mark = marks.get(change.thread)
     return change if mark is None else replace(change, reverted_by=mark[0], revert_outcome=mark[1])
+
+
+def _overlaid(entries: list[Entry]) -> list[Entry]:
+    """The entries, by rising id, each told which later one set its threads again and was not reverted."""
+    later: dict[Thread, int] = {}
+    found: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.header.kind == "revert":
+            found.append(entry)
+            continue
+        found.append(_told(entry, later))
+        later = {one.thread: entry.header.id for one in entry.changes if one.is_open} | later
+    return found[::-1]
+
+
+def _told(entry: Entry, later: Mapping[Thread, int]) -> Entry:
+    if not any(one.thread in later for one in entry.changes):
+        return entry
+    return replace(entry, changes=tuple(replace(one, set_again_by=later.get(one.thread)) for one in entry.changes))
 
 
 def is_ours(entry: Entry, here: Here) -> bool:

@@ -136,7 +136,7 @@ class _Reversal:
             if mask == old.before or (old.was_cpuset and limits.process <= mask):
                 return _undone(ward, seen, Done("already", seen))
             if not self.force:
-                return _undone(ward, seen, Done("changed", seen, f"somebody set it to {mask} since: --force overrides"))
+                return _undone(ward, seen, Done("changed", seen, _changed(ward, mask)))
         if not old.before & limits.online and not old.was_cpuset:
             why = f"no CPU of {old.before} is online: it stays in the journal, revert again once one is"
             return _undone(ward, seen, Done("pending", seen, why))
@@ -166,6 +166,13 @@ class _Reversal:
         if pid not in self.limits:
             self.limits[pid] = _Limits(self.hand.limit(pid), self.online)
         return self.limits[pid]
+
+
+def _changed(ward: Ward, mask: CpuSet) -> str:
+    """Who set it since, as far as the journal knows, and what to do."""
+    if ward.set_again_by is None:
+        return f"somebody set it to {mask} since: --force overrides"
+    return f"entry {ward.set_again_by} set it since: revert {ward.set_again_by} first, or --force overrides"
 
 
 def _undone(ward: Ward, now: CpuSet | None, done: Done) -> Undone:

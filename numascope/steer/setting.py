@@ -21,13 +21,15 @@ _MEANING: Final = {
 
 
 class Face(NamedTuple):
-    """By what a thread was known when it was looked at: exec changes the name or, for the main thread, the arguments."""
+    """By what a thread was known when it was looked at: exec changes its name, or for the main thread the arguments, or its stack."""
 
     thread: Thread
     comm: str | None
     """None: the name does not matter."""
     cmdline: tuple[str, ...] | None = None
     """None: the arguments do not matter; only a main thread outlives an exec."""
+    start_stack: int = 0
+    """0: not known."""
 
 
 class Order(NamedTuple):
@@ -85,13 +87,24 @@ class Faces:
                 return Done("gone", None)
             if face.comm is not None and who.comm != face.comm:
                 return Done("raced", None, f"it is {who.comm} now: renamed, or another program by exec")
-            if face.cmdline and tid == pid and (cmdline := files.cmdline(tid)) and cmdline != face.cmdline:
-                return Done("raced", None, "its arguments changed: another program by exec")
+            if tid == pid and (why := _other_program(files, face)):
+                return Done("raced", None, why)
         except AbsentError:
             return Done("gone", None)
         except OSError as error:
             return Done("refused", None, f"it cannot be looked at: {error.strerror}")
         return None
+
+
+def _other_program(files: TaskFiles, face: Face) -> str:
+    """Why a main thread runs another program now; empty where it does not, as far as this user may see."""
+    tid = face.thread.tid
+    if face.cmdline and (cmdline := files.cmdline(tid)) and cmdline != face.cmdline:
+        return "its arguments changed: another program by exec"
+    stat = files.stat(tid) if face.start_stack else None
+    if stat is not None and stat.start_stack not in (0, face.start_stack):
+        return "it has another stack: started anew by exec"
+    return ""
 
 
 def set_thread(faces: Faces, order: Order, kernel: Kernel) -> Done:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from processes import OWN_CPUS, eventually, needs_two_cpus, program
+from processes import EXECS_ITSELF, OWN_CPUS, eventually, needs_aslr, needs_two_cpus, program
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import HostRoot
@@ -132,6 +132,21 @@ def test_exec_begins_a_new_epoch_with_new_facts() -> None:
         sample = sampler.sample()
         assert sample.threads.keys[0].epoch > old.epoch
         assert sample.processes[child.pid].cmdline == ("sleep", "1000")
+
+
+@needs_aslr
+def test_exec_of_the_same_program_with_the_same_arguments_begins_one_too() -> None:
+    with program(EXECS_ITSELF) as child, sampling(child.pid) as sampler:
+        old = sampler.sample()
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+
+        assert eventually(lambda: sampler.sample().threads.keys[0].epoch > old.threads.keys[0].epoch)
+        sample = sampler.sample()
+        assert sample.threads.comms == old.threads.comms
+        assert sample.processes[child.pid].cmdline == old.processes[child.pid].cmdline
+        assert sample.processes[child.pid].start_stack != old.processes[child.pid].start_stack
 
 
 @pytest.mark.parametrize(

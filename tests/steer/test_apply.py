@@ -10,22 +10,19 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import OWN_CPUS, PRELUDE, eventually, needs_two_cpus, program
+from processes import eventually, needs_two_cpus, program
 from steering import (
     FIRST,
     ON_FIRST,
     SECOND,
     SLEEPERS,
-    SOURCE,
     Refusing,
     allowed,
     changes_of,
     do,
-    hand,
     masks,
     moved,
     outcomes,
-    select,
     settle,
     store_in,
     undo,
@@ -34,9 +31,7 @@ from steering import (
 
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
-from numascope.steer.journal import OpenEntry
 from numascope.steer.ledger import read_ledger
-from numascope.steer.settle import apply_until_settled
 from numascope.steer.syscalls import LinuxKernel
 
 pytestmark = [pytest.mark.live, needs_two_cpus]
@@ -125,45 +120,6 @@ def test_a_thread_with_another_start_is_another_thread_and_not_touched(tmp_path:
 
     assert outcomes(results) == {"gone"}
     assert kernel.written == []
-
-
-def test_a_process_that_became_another_program_since_the_list_was_shown_is_not_touched(tmp_path: Path) -> None:
-    sleeper = PRELUDE + "ready(); sleep()"
-    code = f"ready(); sys.stdin.readline(); os.execv(sys.executable, [sys.executable, '-c', {sleeper!r}])"
-    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
-        changes = changes_of(session)
-        before = masks(child.pid)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ready\n"
-        results = do(changes, store)
-        assert masks(child.pid) == before
-
-    assert [one.outcome for one in results] == ["raced"]
-    assert "exec" in results[0].why
-
-
-def test_nor_is_anything_that_this_other_program_starts(tmp_path: Path) -> None:
-    """The list was agreed to for the old program, whatever the plan would say of the new one."""
-    sleeper = PRELUDE + "for _ in range(3): thread(sleep)\nready(); sleep()"
-    code = f"ready(); sys.stdin.readline(); os.execv(sys.executable, [sys.executable, '-c', {sleeper!r}])"
-    with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
-        report = session.step()
-        shown = select(report, {})
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ready\n"
-        with store.locked():
-            entry = OpenEntry(store, "apply", SOURCE)
-            settled = apply_until_settled(session.step, select, entry, hand(), (report, shown))
-        assert allowed(child.pid) == {frozenset(OWN_CPUS)}
-        assert store.ids() == []
-
-    assert [one.outcome for one in settled.results] == ["raced"]
 
 
 def test_a_thread_renamed_while_it_is_set_gets_its_old_mask_back(tmp_path: Path) -> None:
