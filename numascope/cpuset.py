@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 LARGEST_ID: Final = 65_535
@@ -126,7 +127,7 @@ class CpuSet:
         return not self.bits & other.bits
 
     def __str__(self) -> str:
-        return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges())
+        return _range_list(self)
 
     def __repr__(self) -> str:
         return f"CpuSet.parse({str(self)!r})"
@@ -164,6 +165,12 @@ class CpuSet:
 
     def __lt__(self, other: CpuSet) -> bool:
         return self.bits != other.bits and self <= other
+
+
+@lru_cache(maxsize=1 << 10)
+def _range_list(cpus: CpuSet) -> str:
+    """Thousands of threads share a few sets."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in cpus.ranges())
 
 
 EMPTY: Final = CpuSet(0)

@@ -83,12 +83,13 @@ def entry_line(one: EntryRow, width: int) -> Line:
     count, gone = len(results) + one.gone, results.count("gone") + one.gone
     took = sum(result in ("set", "trimmed", None) for result in results)
     figures = f"{count:>5} {took:>5} {gone:>4} {count - took - gone:>4}"
-    text = f"{one.id:>4}  {when[:15]:<15} {_cut(what_of(one), 15)} {figures}  "
-    return Span(text), Span(one.state[: max(0, width - len(text))], "text" if one.can_revert else "dim")
+    text = f"{one.id:>4}  {when[:15]:<15} {_cut(what_of(one), 15):<15} {figures}  "
+    state = _cut(one.state, max(1, width - len(text)))
+    return Span(text), Span(state, "text" if one.can_revert else "dim")
 
 
 def _cut(text: str, cells: int) -> str:
-    return (text if len(text) <= cells else text[: cells - 1] + "…").ljust(cells)
+    return text if len(text) <= cells else text[: cells - 1] + "…"
 
 
 def what_of(one: EntryRow) -> str:

@@ -103,10 +103,14 @@ def _limits(hand: Hand) -> Callable[[int], CpuSet]:
 
 
 def _plan(change: Change, limit: CpuSet, hand: Hand, faces: Faces) -> _Planned | Done:
-    """The undo record and the order for one change, or why there is none."""
+    """The undo record and the order for one change, or why there is none.
+
+    A main thread may run another program by now, which gets no record. Whoever else is not the same any more is told before
+    he is set, when the start time that is found again proves that the mask read here was his.
+    """
     thread = change.thread
     face = Face(thread, change.comm, change.process.cmdline, change.process.start_stack)
-    doubt = faces.doubt(face)
+    doubt = faces.doubt(face) if thread.pid == thread.tid else None
     if doubt is not None:
         return doubt
     try:

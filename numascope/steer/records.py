@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
@@ -93,6 +94,7 @@ def hex_mask(cpus: CpuSet) -> str:
     return f"{cpus.bits:x}"
 
 
+@lru_cache(maxsize=1 << 10)
 def from_hex(mask: str) -> CpuSet:
     """A set that the journal kept."""
     return CpuSet(int(mask, 16))

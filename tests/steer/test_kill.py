@@ -26,8 +26,6 @@ from numascope.steer.ledger import read_ledger
 
 pytestmark = [pytest.mark.live, needs_two_cpus]
 
-THREADS = 60
-
 
 def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -52,8 +50,11 @@ def in_a_fork(body: Callable[[], object]) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def test_after_a_kill_at_any_step_of_an_apply_a_revert_restores_every_mask(tmp_path: Path) -> None:
-    with program(SLEEPERS.format(count=THREADS - 1)) as child, watching(tmp_path, child.pid, OWN_CPUS[0]) as session:
+@pytest.mark.parametrize(("threads", "stride"), [(60, 1), (500, 7)], ids=["60 threads, every step", "500 threads"])
+def test_after_a_kill_at_any_step_of_an_apply_a_revert_restores_every_mask(
+    tmp_path: Path, threads: int, stride: int
+) -> None:
+    with program(SLEEPERS.format(count=threads - 1)) as child, watching(tmp_path, child.pid, OWN_CPUS[0]) as session:
         for tid in sorted(masks(child.pid))[::4]:
             os.sched_setaffinity(tid, {OWN_CPUS[1]})
         before = masks(child.pid)
@@ -63,7 +64,7 @@ def test_after_a_kill_at_any_step_of_an_apply_a_revert_restores_every_mask(tmp_p
             folder = tmp_path / str(points)
             folder.mkdir()
 
-            def apply(folder: Path = folder, at: int = points + 1) -> None:
+            def apply(folder: Path = folder, at: int = points * stride + 1) -> None:
                 steps = Steps(at, killed, [0])
                 with store_in(folder) as store:
                     do(changes, store, CountedKernel(steps), CountedDisk(steps))
@@ -71,15 +72,15 @@ def test_after_a_kill_at_any_step_of_an_apply_a_revert_restores_every_mask(tmp_p
             was_killed = in_a_fork(apply)
             changed += masks(child.pid) != before
             with store_in(folder) as store:
-                assert read_ledger(store).damages == (), f"step {points + 1}"
+                assert read_ledger(store).damages == (), f"step {points * stride + 1}"
                 undo(store)
                 assert undo(store) == ()
-            assert masks(child.pid) == before, f"step {points + 1}"
+            assert masks(child.pid) == before, f"step {points * stride + 1}"
             if not was_killed:
                 break
             points += 1
 
-    assert len(changes) == THREADS
+    assert len(changes) == threads
     assert points >= 300
     assert changed >= 200
 
