@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +72,18 @@ def watching(folder: Path, pid: int, cpus: int | str) -> Iterator[Session]:
         yield session
     finally:
         session.close()
+
+
+def hold(folder: Path, pid: int, *more: str) -> subprocess.Popen[str]:
+    """A numascope that holds the plan of a folder, and keeps its journal there."""
+    command = [sys.executable, "-m", "numascope", "hold", str(folder / "bind.json"), f"{pid}=device0", "--yes"]
+    return subprocess.Popen(
+        [*command, "--interval", "0.3s", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "NUMASCOPE_STATE": str(folder), "PYTHONUNBUFFERED": "1"},
+    )
 
 
 def masks(pid: int) -> dict[int, str]:

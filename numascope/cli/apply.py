@@ -130,10 +130,10 @@ def _nothing_to_place(report: Report) -> str:
 
 
 def _nothing_done(report: Report, selection: Selection, style: Style) -> int:
-    from numascope.show.journal import change_document, journal_document, left_document
+    from numascope.show.journal import change_document, journal_document, rest_document
 
     changes = [change_document(one) for one in selection.changes]
-    more = {"dry_run": True, "changes": changes, "left_alone": left_document(selection.left_alone)}
+    more = {"dry_run": True, "changes": changes, **rest_document(selection)}
     style.document(journal_document((), report.notes, more))
     style.text("exit 1: dry run, nothing was tried" if changes else "exit 0: there is nothing to do")
     return 1 if changes else 0
@@ -163,7 +163,7 @@ def _tell(settled: Settled, selection: Selection, store: Store, style: Style) ->
     from numascope.cli.steering import entry_rows
     from numascope.review.change import FAILED
     from numascope.show.apply import outcomes_text, result_lines
-    from numascope.show.journal import journal_document, left_document, result_document
+    from numascope.show.journal import journal_document, rest_document, result_document
 
     outcomes = [one.outcome for one in settled.results]
     failed = sum(one in FAILED for one in outcomes)
@@ -184,7 +184,7 @@ def _tell(settled: Settled, selection: Selection, store: Store, style: Style) ->
         more = {
             "dry_run": False,
             "changes": [result_document(one) for one in settled.results],
-            "left_alone": left_document(selection.left_alone),
+            **rest_document(selection),
         }
         style.document(journal_document(entry_rows(store, settled.entry), settled.notes, more))
     style.text(f"exit {code}: {reason}")

@@ -65,7 +65,7 @@ def hold(
     One line is printed for each act. It stops when PLAN changes, and when something sets a thread back again and again.
     Ctrl-C leaves things as they are; numascope revert puts them back.
 
-    Exit code: 0 held to the end; 1 something fought back, PLAN changed, or a thread did not take its set; 2 bad usage;
+    Exit code: 0 held to the end; 1 something fought back, PLAN changed, or a thread did not take its set or could not; 2 bad usage;
     4 every target is gone.
     """
     from numascope.cli.apply import selector
@@ -122,6 +122,7 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
     """Asks, holds, and puts back what it did where that was wanted; the exit code."""
     from numascope.cli.apply import LOOK_S, LOOKS
     from numascope.cli.steering import agrees, opened_store
+    from numascope.host.procfs import lives_in
     from numascope.host.root import HostRoot
     from numascope.show.apply import preview_lines
     from numascope.steer.apply import Hand
@@ -142,7 +143,7 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
         if not wish.yes and not agrees("set these now, and put back what drifts from now on?"):
             style.text("exit 1: nothing was changed")
             return 1
-        entry = OpenEntry(store, "hold", _source(report))
+        entry = OpenEntry(store, "hold", _source(report), lives=lives_in(root))
         code = ended = 0
         try:
             code = _loop(session, store, Hold(entry, Hand(root), select), style, unchanged, wish)
@@ -170,7 +171,7 @@ def _loop(
 ) -> int:
     """One look an interval until the time, the targets, the plan or somebody's patience ends."""
     from numascope.errors import InputError
-    from numascope.show.hold import act_line
+    from numascope.show.hold import act_line, blocked_line
     from numascope.steer.hold import FoughtError
     from numascope.steer.store import LOCKED
 
@@ -183,8 +184,10 @@ def _loop(
                 style.text("exit 4: every target has ended")
                 return 4
             if not unchanged():
-                style.text("the plan's file has changed: holding stops, the last state is left as it is")
+                style.text("the plan's file has changed: holding stops")
                 return 1
+            if (blocked := holding.newly_blocked(report)) is not None:
+                style.lines([blocked_line(report.sample.wall_s, blocked)])
             act: Act | None
             try:
                 with store.locked():
@@ -201,26 +204,32 @@ def _loop(
                     style.text(f"note: {note}", dim=True)
             count += 1
             if wish.for_s is not None and time.monotonic() - began_s + wish.interval_s / 2 > wish.for_s:
-                return 1 if failed else 0
+                return 1 if failed or holding.blocked else 0
             time.sleep(max(0.0, began_s + count * wish.interval_s - time.monotonic()))
     except FoughtError as error:
         style.text(str(error))
         return 1
     except KeyboardInterrupt:
-        return 1 if failed else 0
+        return 1 if failed or holding.blocked else 0
 
 
 def _end(store: Store, entry: OpenEntry, style: Style, wish: _Wish) -> int:
     """Says how to undo it, or undoes it."""
-    if entry.number is None:
-        style.text("nothing had to be set")
-        return 0
-    if not wish.revert_on_exit:
-        style.text(f"left as it is; undo: numascope revert {entry.number}")
-        return 0
     from numascope.cli.revert import put_back
     from numascope.host.root import HostRoot
     from numascope.steer.ledger import choose, read_ledger
 
-    written = choose(read_ledger(store), store.here, entry.number)
-    return 0 if written is None else put_back(HostRoot(), store, written, style, force=False, yes=True)
+    newest_first = [*([] if entry.number is None else [entry.number]), *reversed(entry.earlier)]
+    if not newest_first:
+        style.text("nothing had to be set")
+        return 0
+    if not wish.revert_on_exit:
+        commands = ", then ".join(f"numascope revert {number}" for number in newest_first)
+        style.text(f"left as it is; undo: {commands}")
+        return 0
+    root, code = HostRoot(), 0
+    for number in newest_first:
+        written = choose(read_ledger(store), store.here, number)
+        assert written is not None  # noqa: S101  (an entry is never taken away)
+        code = max(code, put_back(root, store, written, style, force=False, yes=True))
+    return code

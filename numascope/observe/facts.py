@@ -22,8 +22,19 @@ WANTED_ENVIRONMENT: Final = (
 REBINDING: Final = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 """The variables by which an OpenMP runtime narrows threads behind everybody's back."""
 
+_UNBOUND: Final = frozenset({"", "false", "disabled", "none"})
+"""Values by which such a variable binds nobody (OMP_PROC_BIND of the OpenMP specification, KMP_AFFINITY of libomp)."""
+
 _OPENMP_RUNTIMES: Final = ("libgomp", "libiomp5", "libomp")
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+def rebinding(process: ProcessFacts) -> str:
+    """The variables, as `NAME=value`, that let an OpenMP runtime bind this process's threads; empty where there are none."""
+    environ = process.environ or {}
+    return " ".join(
+        f"{name}={environ[name]}" for name in REBINDING if environ.get(name, "").strip().lower() not in _UNBOUND
+    )
 
 
 def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts | None:

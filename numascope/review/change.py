@@ -63,6 +63,16 @@ class LeftAlone:
     examples: str = ""
 
 
+class Fragile(NamedTuple):
+    """A process on the list whose own OpenMP runtime binds its threads, and may do so again."""
+
+    pid: int
+    variables: str
+    """`OMP_PROC_BIND=true`, as it was started."""
+    runtime: str
+    """The library that it has mapped: `libgomp`."""
+
+
 class Selection(NamedTuple):
     """The list of a dry run, which is the list that is done."""
 
@@ -70,6 +80,7 @@ class Selection(NamedTuple):
     left_alone: tuple[LeftAlone, ...]
     threads: int
     """All threads that were looked at."""
+    fragile: tuple[Fragile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from numascope.machine.objects import Machine
-from numascope.observe.facts import REBINDING
+from numascope.observe.facts import rebinding
 from numascope.observe.sample import ProcessFacts
 from numascope.review.report import Finding, Placement, RankView, Severity, Verdict
 
@@ -123,13 +123,12 @@ def _distance(one: Placement, machine: Machine) -> str:
 def _rebinding(one: Placement, processes: Mapping[int, ProcessFacts]) -> str:
     """The variables that narrow threads behind everybody's back, and whether a runtime that obeys them is mapped."""
     process = processes.get(one.key.pid)
-    if process is None or process.environ is None or one.verdict not in ("narrow", "loose", "astray", "escaped"):
+    if process is None or one.verdict not in ("narrow", "loose", "astray", "escaped"):
         return ""
-    named = [f"{name}={process.environ[name]}" for name in REBINDING if name in process.environ]
+    named = rebinding(process)
     if not named:
         return ""
-    mapped = f", {process.libraries[0]} mapped" if process.libraries else ", no OpenMP runtime mapped"
-    return " ".join(named) + mapped
+    return named + (f", {process.libraries[0]} mapped" if process.libraries else ", no OpenMP runtime mapped")
 
 
 def _remedy(
@@ -141,9 +140,8 @@ def _remedy(
         return "bring the CPUs online, widen the cpuset, or plan other CPUs"
     lasting = ""
     process = processes.get(one.key.pid)
-    if one.verdict == "narrow" and process is not None and process.environ is not None:
-        named = [name for name in REBINDING if name in process.environ]
-        lasting = f"; lasting: start without {named[0]}" if named else ""
+    if one.verdict == "narrow" and process is not None and (named := rebinding(process)):
+        lasting = f"; lasting: start without {named.partition('=')[0]}"
     return f"{_apply(one, members, ranks)}{lasting}"
 
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from numascope.review.change import Change, LeftAlone, Outcome, Result, Selection, Undone
+from numascope.review.change import Change, Fragile, LeftAlone, Outcome, Result, Selection, Undone
 from numascope.show.glyphs import VERDICTS, mark
 from numascope.show.ink import Line, Span, Token
 
@@ -63,6 +63,21 @@ def preview_lines(
         lines += [(), *table_lines([_change_row(one) for one in selection.changes], all_rows=all_rows, width=width)]
     if selection.left_alone:
         lines += [(), (Span("left alone"),), *left_alone_lines(selection.left_alone, width)]
+    if selection.fragile:
+        lines += [(), (Span("may not last"),), *_fragile_lines(selection.fragile, width)]
+    return lines
+
+
+def _fragile_lines(fragile: Sequence[Fragile], width: int) -> list[Line]:
+    """Processes whose own runtime binds their threads; those that say so alike share a line."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for one in fragile:
+        alike.setdefault((one.variables, one.runtime), []).append(one.pid)
+    lines: list[Line] = []
+    for (variables, runtime), pids in alike.items():
+        more = f" and {len(pids) - 1} more" if len(pids) > 1 else ""
+        text = f"{variables}: {runtime} may set its threads again; numascope hold watches"
+        lines += _wrapped(text, f"  {pids[0]}{more}  ", width)
     return lines
 
 

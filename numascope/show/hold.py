@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from numascope.review.change import FAILED, Result
+from numascope.review.report import Placement
 from numascope.show.ink import Line, Span
 
 _NAMED = 3
@@ -26,6 +27,15 @@ def act_line(wall_s: float, results: Sequence[Result]) -> Line:
     if gone:
         line.append(Span(f"; {gone} gone", "dim"))
     return tuple(line)
+
+
+def blocked_line(wall_s: float, blocked: Sequence[Placement]) -> Line:
+    """`03:12:47  cannot hold 3: main 42207: no CPU of 4-7 is in its cpuset`, or that all can be held again."""
+    clock = Span(time.strftime("%H:%M:%S", time.localtime(wall_s)), "dim")
+    if not blocked:
+        return clock, Span("  every planned thread has CPUs that it may use again")
+    one = blocked[0]
+    return clock, Span(f"  cannot hold {len(blocked)}: {one.label} {one.key.tid}: {one.reason}", "warn")
 
 
 def _name(one: Result) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numascope
 from numascope.cpuset import CpuSet
-from numascope.review.change import Change, LeftAlone, Outcome, Result, Undone
+from numascope.review.change import Change, Outcome, Result, Selection, Undone
 from numascope.show.document import Document, set_or_null
 from numascope.show.ink import Line, Span
 
@@ -198,6 +198,7 @@ def undone_document(one: Undone) -> Document:
     }
 
 
-def left_document(left: Iterable[LeftAlone]) -> list[Document]:
-    """What a list leaves alone."""
-    return [{"threads": one.count, "reason": one.reason, "examples": one.examples} for one in left]
+def rest_document(selection: Selection) -> Document:
+    """What a list leaves alone, and what of it may not last."""
+    left = [{"threads": one.count, "reason": one.reason, "examples": one.examples} for one in selection.left_alone]
+    return {"left_alone": left, "may_not_last": [one._asdict() for one in selection.fragile]}

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.review.change import Change, LeftAlone, ProcessMark, Result, Selection
+from numascope.observe.facts import rebinding
+from numascope.review.change import Change, Fragile, LeftAlone, ProcessMark, Result, Selection
 from numascope.review.report import Placement, RankView, Report, Verdict
 
 __all__ = ["Change", "LeftAlone", "OldMain", "ProcessMark", "Result", "Selection", "select_changes"]
@@ -69,7 +70,16 @@ class _Selector:
             LeftAlone(sum(names.values()), reason, "" if reason == _AS_PLANNED else _examples(names))
             for reason, names in _largest_first(self.left)
         )
-        return Selection(tuple(self.changes), left, len(self.report.placements))
+        return Selection(tuple(self.changes), left, len(self.report.placements), self.fragile())
+
+    def fragile(self) -> tuple[Fragile, ...]:
+        """The processes on the list that bind their own threads."""
+        processes = (self.report.sample.processes[pid] for pid in sorted({one.key.pid for one in self.changes}))
+        return tuple(
+            Fragile(one.pid, bound, one.libraries[0])
+            for one in processes
+            if (bound := rebinding(one)) and one.libraries
+        )
 
     def is_due(self, one: Placement) -> bool:
         """Whether the plan names the thread and it is not in place; a role that is not needed to find its target may be unknown."""

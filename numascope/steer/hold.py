@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from numascope.errors import NumascopeError
-from numascope.observe.facts import REBINDING
-from numascope.observe.sample import ProcessFacts
+from numascope.observe.facts import rebinding
+from numascope.observe.sample import ProcessFacts, ThreadKey
 from numascope.review.change import FAILED, Change, Result, Thread
-from numascope.review.report import Report
+from numascope.review.report import Placement, Report
 from numascope.steer.apply import Hand
 from numascope.steer.journal import OpenEntry
 from numascope.steer.settle import Select, Settled, apply_until_settled
@@ -51,6 +51,17 @@ class Hold:
     def __post_init__(self) -> None:
         self._times: dict[Thread, deque[float]] = {}
         self._refused: dict[Thread, Change] = {}
+        self.blocked: frozenset[ThreadKey] = frozenset()
+        """The threads of the plan that can have none of their CPUs, as of the last look."""
+
+    def newly_blocked(self, report: Report) -> tuple[Placement, ...] | None:
+        """Those that cannot be held where that has changed since the last look; None where it has not."""
+        blocked = tuple(one for one in report.placements if one.verdict == "blocked")
+        keys = frozenset(one.key for one in blocked)
+        if keys == self.blocked:
+            return None
+        self.blocked = keys
+        return blocked
 
     def act(self, report: Report, step: Callable[[], Report]) -> Act | None:
         """Puts back what has drifted in this report; None where nothing has. FoughtError, before anything is set."""
@@ -92,10 +103,9 @@ class Hold:
 
 def _evidence(change: Change, over_s: float, times: int, processes: Mapping[int, ProcessFacts]) -> str:
     process = processes.get(change.key.pid)
-    environ = {} if process is None or process.environ is None else process.environ
-    named = [f"{name}={environ[name]}" for name in REBINDING if name in environ]
-    cause = f"; {' '.join(named)} is in its environment" if named else "; who does it, the kernel does not record"
+    named = "" if process is None else rebinding(process)
+    cause = f"; {named} is in its environment" if named else "; who does it, the kernel does not record"
     return (
         f"{change.rank} {change.label} {change.key.tid} was put on {change.after} {times} times in {over_s:.0f} s and is on "
-        f"{change.before} again{cause}. Holding stops, the last state is left as it is"
+        f"{change.before} again{cause}. Holding stops"
     ).strip()

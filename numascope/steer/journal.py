@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import structs
 
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
@@ -25,13 +27,14 @@ from numascope.steer.records import (
     decode,
     encode,
     from_hex,
+    hex_mask,
     printable,
 )
 from numascope.steer.store import Store
 from numascope.steer.syscalls import Disk, LinuxDisk
 
-_FULL_BYTES: Final = 48 << 20
-"""Entries are read whole, up to 64 MiB: none grows so far that it could not be read back."""
+FULL_BYTES: Final = 40 << 20
+"""Entries are read whole, up to 64 MiB, and results take half as much as undo records: none grows so far that it could not be read back."""
 
 _DONE: Final[frozenset[Outcome | None]] = frozenset({None, "set", "trimmed"})
 """After these a thread has, or after a crash may have, what was written."""
@@ -52,17 +55,24 @@ class OpenEntry:
     """An entry being written; its file is made with the first intents, so that an apply that finds nothing leaves nothing."""
 
     def __init__(
-        self, store: Store, kind: Kind, source: Source, *, reverts: int | None = None, disk: Disk | None = None
-    ) -> None:
+        self, store: Store, kind: Kind, source: Source, *, reverts: int | None = None, disk: Disk | None = None,
+        full_bytes: int = FULL_BYTES, lives: Callable[[int, int], bool] = lambda _pid, _starttime: True,
+    ) -> None:  # fmt: skip
         self._store = store
         self._kind: Kind = kind
         self._source = source
         self._reverts = reverts
         self._disk = disk if disk is not None else LinuxDisk()
+        self._full_bytes = full_bytes
+        self._lives = lives
+        self._first: dict[Thread, Recorded] = {}
+        """What earlier entries of a long hold say of threads of living processes."""
         self._descriptor = -1
         self._size = 0
         self.number: int | None = None
         """The entry's id; None as long as nothing is written."""
+        self.earlier: list[int] = []
+        """Entries that a long hold has filled before this one."""
         self.began_ticks: int | None = None
         self._is_settled = False
         """Whether the file's name is on the disk and the clock tick of its header is over."""
@@ -77,10 +87,10 @@ class OpenEntry:
         """Puts undo records on the disk, file and directory; on InputError nothing of them is left, and nothing may be changed."""
         if not intents:
             return
-        if self._size > _FULL_BYTES:
-            raise InputError(
-                self._store.entry_path(self.number or 0), "is full: nothing more is changed under it, start anew"
-            )
+        if self._size > self._full_bytes:
+            self._turn_over()
+        if self._first:
+            intents = [self._from_the_first(one) for one in intents]
         is_new = self.number is None
         records: list[Record] = list(intents)
         if is_new:
@@ -125,6 +135,28 @@ class OpenEntry:
                 problem = (error.strerror or "cannot be written").lower()
                 raise InputError(self._store.path, f"{problem}: nothing is changed") from error
             self._size = os.fstat(self._descriptor).st_size
+
+    def _turn_over(self) -> None:
+        """A hold of many days goes on in a new entry; of anything else so much was never shown."""
+        assert self.number is not None  # noqa: S101  (an empty entry is not full)
+        if self._kind != "hold":
+            raise InputError(
+                self._store.entry_path(self.number), "is full: nothing more is changed under it, start anew"
+            )
+        path = self._store.entry_path(self.number)
+        entry, _ = parse_entry(self._store.read(self.number), path)
+        done = [one for one in (() if entry is None else entry.changes) if one.was_done]
+        self._first = {one.thread: one for one in [*done, *self._first.values()] if self._lives(*one.process)}
+        self.close()
+        self.earlier.append(self.number)
+        self.number, self._size, self._is_settled = None, 0, False
+
+    def _from_the_first(self, intent: Intent) -> Intent:
+        """With the set that the thread had before this hold first set it, which is what a revert of the newest entry gives back."""
+        first = self._first.get(Thread(intent.pid, intent.tid, intent.starttime))
+        if first is None:
+            return intent
+        return structs.replace(intent, before=hex_mask(first.before), before_was_cpuset=first.before_was_cpuset)
 
     def _create(self) -> Header:
         self.number, self._descriptor = self._store.create()
@@ -179,6 +211,11 @@ class Recorded:
     revert_outcome: Outcome | None = None
     set_again_by: int | None = None
     """A later entry that set this thread too and is still in force."""
+
+    @property
+    def process(self) -> tuple[int, int]:
+        """Pid and start of its process."""
+        return self.thread.pid, self.process_starttime
 
     @property
     def was_done(self) -> bool:

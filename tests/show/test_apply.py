@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from numascope.cpuset import CpuSet
 from numascope.observe.sample import ThreadKey
-from numascope.review.change import Change, LeftAlone, ProcessMark, Result, Selection, Thread, Undone
+from numascope.review.change import Change, Fragile, LeftAlone, ProcessMark, Result, Selection, Thread, Undone
 from numascope.show.apply import outcomes_text, preview_lines, result_lines, undo_lines
 from numascope.show.ink import Line, plain
 from numascope.show.journal import ChangeRow, EntryRow, journal_document, journal_lines
@@ -64,6 +64,16 @@ def test_a_dry_run_reads_like_the_question() -> None:
     ]
     assert asked[0] == "will set 2 of 589 threads of msrun 41200"
     assert asked[1:] == dry[1:]
+
+
+def test_what_may_not_last_is_said_once_for_all_that_were_started_alike() -> None:
+    fragile = tuple(Fragile(pid, "OMP_PROC_BIND=true", "libgomp") for pid in (47312, 47313, 47400))
+    shown = texts(preview_lines(Selection((change(1),), (), 9, fragile), "msrun 41200", dry=True))
+    assert shown[-3:] == [
+        "may not last",
+        "  47312 and 2 more  OMP_PROC_BIND=true: libgomp may set its threads again;",
+        "                    numascope hold watches",
+    ]
 
 
 def test_many_alike_are_one_line_and_all_of_them_when_asked() -> None:

@@ -51,6 +51,23 @@ def test_a_planned_thread_out_of_place_is_changed(verdict: Verdict) -> None:
     assert reasons(found) == {"as planned already": 1}
 
 
+@pytest.mark.parametrize(
+    ("environ", "libraries", "fragile"),
+    [
+        ({"OMP_PROC_BIND": "true", "RANK": "0"}, ("libgomp",), [(PID, "OMP_PROC_BIND=true", "libgomp")]),
+        ({"OMP_PROC_BIND": "FALSE"}, ("libgomp",), []),
+        ({"GOMP_CPU_AFFINITY": "0"}, (), []),
+    ],
+)
+def test_a_process_whose_runtime_binds_its_own_threads_is_told_apart(
+    environ: dict[str, str], libraries: tuple[str, ...], fragile: list[tuple[int, str, str]]
+) -> None:
+    one = judged(main("0-7", "loose"))
+    facts = replace(one.sample.processes[PID], environ=environ, libraries=libraries)
+    found = select_changes(replace(one, sample=replace(one.sample, processes={PID: facts})))
+    assert list(found.fragile) == fragile
+
+
 @pytest.mark.parametrize("verdict", ["pending", "unknown", "blocked"])
 def test_what_is_pending_unknown_or_blocked_is_left_with_its_word(verdict: Verdict) -> None:
     found = select_changes(judged(thread(2, "ActorThread_0", "1", "5", verdict)), everything=True)

@@ -5,12 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from processes import eventually, needs_two_cpus, program
-from steering import FIRST, SECOND, SLEEPERS, allowed, do, outcomes, select, settle, store_in, undo, watching
+from steering import (
+    FIRST,
+    SECOND,
+    SLEEPERS,
+    allowed,
+    do,
+    hold,
+    outcomes,
+    plan_file,
+    select,
+    settle,
+    store_in,
+    undo,
+    watching,
+)
 
 FOLDER = Path("/sys/fs/cgroup/cpuset")
 KERNEL = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
@@ -112,3 +127,20 @@ def test_a_revert_while_our_cpu_is_taken_away_is_not_lost_when_it_comes_back(tmp
             undo(store)
         (own / "cpuset.cpus").write_text(both)
         assert allowed(child.pid) == {frozenset({FIRST, SECOND})}
+
+
+def test_a_hold_says_when_the_cpuset_takes_the_plan_away_and_when_it_is_back(tmp_path: Path) -> None:
+    plan_file(tmp_path, str(FIRST))
+    with program(SLEEPERS.format(count=2)) as child, cpuset_of(child.pid, f"{FIRST},{SECOND}") as own:
+        holding = hold(tmp_path, child.pid)
+        assert holding.stdout is not None
+        told = iter(holding.stdout.readline, "")
+        assert any("set 3" in line for line in told)
+        (own / "cpuset.cpus").write_text(str(SECOND))
+        assert any(f"cannot hold 3: main {child.pid}: planned {FIRST}" in line for line in told)
+        (own / "cpuset.cpus").write_text(f"{FIRST},{SECOND}")
+        assert any("may use again" in line for line in told)
+        assert eventually(lambda: allowed(child.pid) == {frozenset({FIRST})})
+        holding.send_signal(signal.SIGINT)
+        holding.communicate(timeout=60)
+    assert holding.returncode == 0

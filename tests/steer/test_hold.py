@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from processes import OWN_CPUS, eventually, needs_two_cpus, program
+from steering import hold, plan_file
 
 from numascope.cpuset import CpuSet
 
@@ -19,36 +18,6 @@ pytestmark = [pytest.mark.live, needs_two_cpus]
 
 BOUND = f"os.sched_setaffinity(0, {{{OWN_CPUS[0]}}})\n"
 PLANNED = OWN_CPUS[0]
-
-
-def plan_file(folder: Path) -> Path:
-    path = folder / "bind.json"
-    path.write_text(
-        json.dumps({"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": str(PLANNED)}}})
-    )
-    return path
-
-
-def hold(folder: Path, pid: int, *more: str) -> subprocess.Popen[str]:
-    """A numascope that holds, with its journal in the test's own folder."""
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "numascope",
-            "hold",
-            str(folder / "bind.json"),
-            f"{pid}=device0",
-            "--yes",
-            "--interval",
-            "0.3s",
-            *more,
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "NUMASCOPE_STATE": str(folder)},
-    )
 
 
 def masks(pid: int) -> set[str]:
@@ -65,7 +34,7 @@ def stop(holding: subprocess.Popen[str]) -> str:
 
 
 def test_a_thread_that_drifts_is_put_back_and_told(tmp_path: Path) -> None:
-    plan_file(tmp_path)
+    plan_file(tmp_path, str(PLANNED))
     with program(BOUND + "thread(sleep); ready(); sleep()") as child:
         holding = hold(tmp_path, child.pid)
         time.sleep(1.0)
@@ -82,7 +51,7 @@ def test_a_thread_that_drifts_is_put_back_and_told(tmp_path: Path) -> None:
 
 
 def test_threads_born_elsewhere_later_are_put_in_place(tmp_path: Path) -> None:
-    plan_file(tmp_path)
+    plan_file(tmp_path, str(PLANNED))
     code = BOUND + (
         "def born():\n"
         f"    os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); sleep()\n"
@@ -105,7 +74,7 @@ def test_threads_born_elsewhere_later_are_put_in_place(tmp_path: Path) -> None:
 
 
 def test_everything_is_put_back_at_the_end_where_that_is_wanted(tmp_path: Path) -> None:
-    plan_file(tmp_path)
+    plan_file(tmp_path, str(PLANNED))
     everywhere = str(CpuSet.of(OWN_CPUS))
     with program("thread(sleep); ready(); sleep()") as child:
         holding = hold(tmp_path, child.pid, "--revert-on-exit")
@@ -117,7 +86,7 @@ def test_everything_is_put_back_at_the_end_where_that_is_wanted(tmp_path: Path) 
 
 
 def test_who_fights_back_is_named_and_holding_stops(tmp_path: Path) -> None:
-    plan_file(tmp_path)
+    plan_file(tmp_path, str(PLANNED))
     code = BOUND + f"ready()\nwhile True:\n    os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); time.sleep(0.05)"
     with program(code, OMP_PROC_BIND="true") as child:
         holding = hold(tmp_path, child.pid)
@@ -129,7 +98,7 @@ def test_who_fights_back_is_named_and_holding_stops(tmp_path: Path) -> None:
 
 
 def test_a_plan_that_changes_stops_it(tmp_path: Path) -> None:
-    path = plan_file(tmp_path)
+    path = Path(plan_file(tmp_path, str(PLANNED)))
     with program(BOUND + "ready(); sleep()") as child:
         holding = hold(tmp_path, child.pid)
         time.sleep(1.0)
@@ -141,7 +110,7 @@ def test_a_plan_that_changes_stops_it(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_job_ends_it(tmp_path: Path) -> None:
-    plan_file(tmp_path)
+    plan_file(tmp_path, str(PLANNED))
     with program(BOUND + "ready(); sleep()") as child:
         holding = hold(tmp_path, child.pid)
         time.sleep(1.0)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from steering import here, store_in
+from steering import SOURCE, here, store_in
 
 from numascope.cpuset import CpuSet
+from numascope.errors import InputError
 from numascope.host.here import boot_ticks
 from numascope.review.change import Thread
 from numascope.steer.journal import Entry, OpenEntry, Source, parse_entry
@@ -158,3 +159,28 @@ def test_records_written_are_on_the_disk_before_anybody_goes_on(tmp_path: Path) 
         found = read_ledger(store).entries[0]
     assert done == ["append", "file", "directory", "append", "file"]
     assert [change.thread for change in found.changes] == [Thread(41200, 1, 8_841_207), Thread(41200, 2, 8_841_207)]
+
+
+def test_a_hold_that_fills_its_entry_goes_on_in_a_new_one_with_the_first_old_sets(tmp_path: Path) -> None:
+    """Reverting the newest alone gives a thread what it had before the hold began."""
+    with store_in(tmp_path) as store, store.locked():
+        one = OpenEntry(store, "hold", SOURCE, full_bytes=1_000)
+        one.intend([intent(tid) for tid in range(1, 6)])
+        one.record([Done(41200, tid, 8_841_207, "set", "1") for tid in range(1, 6)])
+        one.intend([intent(2, before="2"), intent(9, before="2")])
+        numbers = [*one.earlier, one.number]
+        one.close()
+        first, second = read_ledger(store).entries
+    assert numbers == [1, 2]
+    assert len(first.changes) == 5
+    assert {each.thread.tid: each.before for each in second.changes} == {2: CpuSet(0xFF), 9: CpuSet(0x2)}
+
+
+def test_anything_else_that_fills_its_entry_stops(tmp_path: Path) -> None:
+    with store_in(tmp_path) as store, store.locked():
+        one = OpenEntry(store, "apply", SOURCE, full_bytes=1_000)
+        one.intend([intent(tid) for tid in range(1, 6)])
+        with pytest.raises(InputError, match="is full"):
+            one.intend([intent(6)])
+        one.close()
+        assert store.ids() == [1]
