@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 
@@ -20,6 +21,10 @@ class Cpus:
     isolated: CpuSet
     nohz_full: CpuSet = EMPTY
     """Hardware threads without a tick while one thread runs: their counters move once a second."""
+    rcu_nocbs: CpuSet = EMPTY
+    """Whose RCU callbacks run elsewhere, by the kernel's command line."""
+    partitioned: CpuSet = EMPTY
+    """Taken out of load balancing by an isolated cpuset partition (cgroup v2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,27 @@ class Group:
     cpus: CpuSet
 
 
+class HugePages(NamedTuple):
+    """A node's huge pages of one size; counts of pages."""
+
+    size_kib: int
+    total: int
+    free: int | None
+
+
+class Access(NamedTuple):
+    """How a node's memory is reached from the nodes that reach it best (HMAT; Documentation/admin-guide/mm/numaperf.rst)."""
+
+    access_class: int
+    """0: from any initiator, 1: from CPUs only."""
+    initiators: CpuSet
+    read_latency_ns: int | None
+    write_latency_ns: int | None
+    read_bandwidth_mib: int | None
+    write_bandwidth_mib: int | None
+    """MiB a second."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A NUMA node; it may have no CPUs (memory only), no memory, and may span packages."""
@@ -50,6 +76,10 @@ class Node:
     packages: tuple[int, ...] = ()
     kind: str | None = None
     distances: Mapping[int, int] = field(default_factory=dict)
+    huge_pages: tuple[HugePages, ...] = ()
+    access: tuple[Access, ...] = ()
+    tier: int | None = None
+    """The kernel's memory tier; the lower, the faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +115,18 @@ class CoreKind:
     max_khz: int | None
 
 
+class Claim(NamedTuple):
+    """What one source says of a device's node; `node` None: it says that it does not know."""
+
+    source: str
+    path: str
+    value: str
+    node: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An accelerator at a PCI address; `node` None is unknown, `node_source` names the file that spoke."""
+    """A device at a PCI address (`gpu`, `npu`, `accelerator`, and on request `nic`, `nvme`); `node` None is unknown, `node_source` names what spoke."""
 
     address: str
     class_code: int
@@ -99,6 +138,36 @@ class Device:
     node: int | None
     node_source: str | None
     local_cpus: CpuSet | None
+    claims: tuple[Claim, ...] = ()
+    """Every source that was asked, the most trusted first."""
+    path: tuple[str, ...] = ()
+    """The bridges above it and itself, from the root complex down: `pci0000:3a`, `0000:3a:00.0`, `0000:3b:00.0`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencyPolicy:
+    """CPUs whose clock is set together (Documentation/admin-guide/pm/cpufreq.rst)."""
+
+    cpus: CpuSet
+    governor: str | None
+    driver: str | None
+    min_khz: int | None
+    max_khz: int | None
+    """The limits in force; `hardware_*` are what the processor could."""
+    hardware_min_khz: int | None = None
+    hardware_max_khz: int | None = None
+
+
+class Platform(NamedTuple):
+    """Where this system runs, as far as it shows: `kvm`, `wsl2`, `docker`, …; None: nothing shows it."""
+
+    hypervisor: str | None = None
+    container: str | None = None
+    lxcfs: tuple[str, ...] = ()
+    """The files of /proc and /sys that lxcfs has put its own in place of."""
+
+
+NOTHING_SHOWN: Final = Platform()
 
 
 @dataclass(frozen=True)
@@ -120,6 +189,10 @@ class Machine:
     cores: tuple[Core, ...]
     kinds: tuple[CoreKind, ...]
     devices: tuple[Device, ...]
+    policies: tuple[FrequencyPolicy, ...] = ()
+    platform: Platform = NOTHING_SHOWN
+    nodes_offline: CpuSet = EMPTY
+    """Nodes that could come online."""
     notes: tuple[str, ...] = ()
     partial: bool = False
     node_of: Mapping[int, int] = field(default_factory=dict)
