@@ -36,7 +36,8 @@ def test_in_place_ends_0(plan: str) -> None:
         done = numascope("diff", plan, f"{child.pid}=device0", "--for", "0.3s")
 
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "exit 0: clean"
+    # A machine that is busy with other things has strangers to tell of, which are notes.
+    assert done.stdout.splitlines()[-1] in ("exit 0: clean", 'exit 0: findings, all below "warning"')
 
 
 @needs_two_cpus
