@@ -32,6 +32,7 @@ from numascope.tui.screens.threads import ThreadsPage
 from numascope.tui.source import ReportSource
 from numascope.tui.state import SAID_S, cost_words, ended_notice, is_stale, largest_resident_mib, state_word
 from numascope.tui.steering import Steering
+from numascope.tui.terminal import has_hung_up
 from numascope.tui.theme import PALETTES, SIXTEEN, Palette
 from numascope.tui.widgets.machine_map import MachineMap
 from numascope.tui.widgets.pick_list import PickList
@@ -127,7 +128,9 @@ class Dashboard(App[None], inherit_bindings=False):
         self.redraw()
 
     def _tick(self) -> None:
-        """The age of the last report, or of what was said, may have become news."""
+        """The age of the last report, or of what was said, may have become news; without a terminal it is over."""
+        if not self.is_headless and has_hung_up():
+            self.exit()
         if self._said[0] and self._clock() > self._said[1]:
             self.say("")
         if self.report is not None and self._age() > self._source.interval_s:
