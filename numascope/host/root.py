@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Final
+from typing import Final, NamedTuple
 
 from numascope.errors import InputError
+from numascope.host.confined import open_below
 
 MOST_BYTES: Final = 8 << 20
 """No file that numascope reads as a whole is larger: `/proc/interrupts` of the largest machines stays below."""
 
-_MOST_LINKS: Final = 40
 _GONE: Final = frozenset({errno.ENOENT, errno.ESRCH, errno.ENOTDIR, errno.ENODEV, errno.ENXIO})
 
 
@@ -30,6 +30,15 @@ def as_host_error(error: OSError, path: str) -> OSError:
     return kind(error.errno, error.strerror, path)
 
 
+class _Folder(NamedTuple):
+    """An open directory of a copied root: all names in it, and those of regular files."""
+
+    path: str
+    descriptor: int
+    names: frozenset[str]
+    files: frozenset[str]
+
+
 class HostRoot:
     """Relative, confined reads below a root; links inside a copied root are resolved by us and never lead out of it."""
 
@@ -40,9 +49,11 @@ class HostRoot:
             self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise InputError(path, f"cannot be read as a root directory: {error.strerror}") from error
+        self._folder: _Folder | None = None
 
     def close(self) -> None:
-        """Gives the descriptor of the root back."""
+        """Gives the descriptors back."""
+        self._leave_folder()
         os.close(self._directory)
 
     def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
@@ -65,7 +76,7 @@ class HostRoot:
 
     def read_as(self, path: str, uid: int | None, limit: int) -> bytes:
         """The bytes of a regular file of at most `limit` that this user may read, and so may `uid`; links stay inside the root."""
-        descriptor = self._open_confined(path, directory=False)
+        descriptor = open_below(self._directory, path, directory=False)
         try:
             state = os.fstat(descriptor)
             owned = uid is not None and state.st_uid == uid and bool(state.st_mode & stat.S_IRUSR)
@@ -88,6 +99,8 @@ class HostRoot:
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where it is absent or denied."""
         try:
+            if not self.is_live:
+                return sorted(self._folder_of(path.strip("/")).names)
             descriptor = self._open(path, directory=True)
         except OSError:
             return []
@@ -116,46 +129,29 @@ class HostRoot:
         if self.is_live:
             flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_DIRECTORY if directory else os.O_NONBLOCK | os.O_NOCTTY)
             return os.open(path.lstrip("/") or ".", flags, dir_fd=self._directory)
-        return self._open_confined(path, directory=directory)
+        parent, _, name = path.strip("/").rpartition("/")
+        if directory or not name:
+            return open_below(self._directory, path, directory=directory)
+        folder = self._folder_of(parent)
+        if name in folder.files:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            return os.open(name, flags, dir_fd=folder.descriptor)
+        if name not in folder.names and name not in (".", ".."):
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return open_below(self._directory, path, directory=False)
 
-    def _open_confined(self, path: str, *, directory: bool) -> int:
-        """Walks the path component by component, so that no link and no `..` leads out of the root."""
-        todo = [part for part in reversed(path.split("/")) if part not in ("", ".")]
-        stack = [os.dup(self._directory)]
-        links = 0
-        try:
-            while todo:
-                name = todo.pop()
-                if name == "..":
-                    if len(stack) > 1:
-                        os.close(stack.pop())
-                    continue
-                step = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=stack[-1])
-                stack.append(step)
-                mode = os.fstat(step).st_mode
-                if stat.S_ISLNK(mode):
-                    links += 1
-                    if links > _MOST_LINKS:
-                        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-                    pointed = os.readlink("", dir_fd=step)
-                    os.close(stack.pop())
-                    if pointed.startswith("/"):
-                        while len(stack) > 1:
-                            os.close(stack.pop())
-                    todo.extend(part for part in reversed(pointed.split("/")) if part not in ("", "."))
-                elif todo and not stat.S_ISDIR(mode):
-                    raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-            return _reopen(stack[-1], directory=directory)
-        finally:
-            for descriptor in stack:
-                os.close(descriptor)
+    def _folder_of(self, path: str) -> _Folder:
+        """A directory of a copied root, kept for the files beside the one that is asked for."""
+        if self._folder is None or self._folder.path != path:
+            descriptor = open_below(self._directory, path, directory=True)
+            self._leave_folder()
+            with os.scandir(descriptor) as entries:
+                is_file = {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
+            files = frozenset(name for name, is_regular in is_file.items() if is_regular)
+            self._folder = _Folder(path, descriptor, frozenset(is_file), files)
+        return self._folder
 
-
-def _reopen(path_descriptor: int, *, directory: bool) -> int:
-    """Turns an O_PATH descriptor of a directory or a regular file into a readable one; anything else could block."""
-    mode = os.fstat(path_descriptor).st_mode
-    if directory:
-        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=path_descriptor)
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EACCES, "not a regular file")
-    return os.open(f"/proc/self/fd/{path_descriptor}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    def _leave_folder(self) -> None:
+        if self._folder is not None:
+            os.close(self._folder.descriptor)
+            self._folder = None
