@@ -11,6 +11,7 @@ LARGEST_ID: Final = 65_535
 """Far above the largest NR_CPUS of any kernel (8,192 on x86-64); keeps `0-1000000000` from filling memory."""
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_WORDS = re.compile(r"[0-9a-fA-F]{1,8}(?:,[0-9a-fA-F]{8})*")
 _MASK = re.compile(r"[0-9a-fA-F]{1,16}(?:,[0-9a-fA-F]{1,16})*")
 
 
@@ -77,6 +78,8 @@ class CpuSet:
     def from_mask(cls, text: str) -> CpuSet:
         """Reads a kernel mask: comma-separated hexadecimal words of 32 bits, highest first (`cpumap` files, `Cpus_allowed`)."""
         stripped = text.strip()
+        if _WORDS.fullmatch(stripped):
+            return cls(int(stripped.replace(",", ""), 16))
         if not _MASK.fullmatch(stripped):
             raise BadIdListError(stripped[:40], 'expected a hexadecimal mask such as "ff,00000000"')
         words = stripped.split(",")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from numascope.cpuset import BadIdListError, CpuSet
@@ -14,6 +15,9 @@ _SIZE = re.compile(r"([0-9]{1,15})\s*([KMG]?)i?B?")
 _MEMINFO = re.compile(r"(?:Node\s+[0-9]+\s+)?(MemTotal|MemFree):\s*([0-9]{1,18})(?: kB)?")
 
 _KIB: Final = {"K": 1, "M": 1 << 10, "G": 1 << 20}
+
+_MOST_KEPT: Final = 1 << 10
+"""Values of one-value files that are kept: thousands of CPUs share a few ids and masks."""
 
 _MODEL_KEYS: Final = ("model name", "Model Name", "cpu model", "cpu", "uarch")
 """Where an architecture's /proc/cpuinfo names its processor: x86 and ia64, loongarch, mips, power and sparc, riscv."""
@@ -49,6 +53,7 @@ def text(raw: bytes) -> str:
     return safe_text(raw.split(b"\0", 1)[0].strip())
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def id_list(raw: bytes) -> CpuSet | None:
     """A range list such as `0-3,8`; an empty file is the empty set."""
     try:
@@ -57,6 +62,7 @@ def id_list(raw: bytes) -> CpuSet | None:
         return None
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def mask(raw: bytes) -> CpuSet | None:
     """A hexadecimal mask such as `ff,00000000` (`cpumap`, `thread_siblings`)."""
     try:
@@ -65,6 +71,7 @@ def mask(raw: bytes) -> CpuSet | None:
         return None
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def decimal(raw: bytes) -> int | None:
     """A whole decimal number."""
     found = text(raw)
@@ -106,7 +113,7 @@ def distances(raw: bytes) -> tuple[int, ...] | None:
 def cpuinfo_fields(raw: bytes) -> dict[str, tuple[str, ...]]:
     """Each key of /proc/cpuinfo with its distinct values in the order of their first appearance."""
     found: dict[str, dict[str, None]] = {}
-    for line in raw.split(b"\0", 1)[0].splitlines():
+    for line in dict.fromkeys(raw.split(b"\0", 1)[0].splitlines()):  # most are the same for every CPU
         key, colon, value = line.partition(b":")
         if colon:
             found.setdefault(text(key.replace(b"\t", b" ")), {})[text(b" ".join(value.split()))] = None

@@ -1,0 +1,158 @@
+"""Each CPU's place and caches as /sys/devices/system/cpu/cpuN tells them; what its siblings have told is not read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from numascope.cpuset import EMPTY, CpuSet
+from numascope.host import parse
+from numascope.host.root import HostRoot
+from numascope.host.sysfs import CPU_DIRECTORY, numbers_of, read_set, read_value
+
+LEVELS: Final = {
+    "core": ("core_cpus", "thread_siblings"),
+    "package": ("package_cpus", "core_siblings"),
+    "die": ("die_cpus",),
+    "cluster": ("cluster_cpus",),
+    "book": ("book_siblings",),
+    "drawer": ("drawer_siblings",),
+}
+"""Each level's file under `topology/`, the new name before the old (Documentation/admin-guide/cputopology.rst)."""
+
+_ID_FILES: Final = {"core": "core_id", "package": "physical_package_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One CPU's place on one level: the level's id and its CPUs, each None where the kernel does not tell."""
+
+    id: int | None
+    cpus: CpuSet | None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """One `cache/indexN` directory; `cpus` None where no file tells, empty where the kernel writes an empty mask."""
+
+    level: int
+    type: str
+    size_kib: int | None
+    cpus: CpuSet | None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRecord:
+    """One `cpuN` directory; `online` is None where there is no such file, which CPU 0 often lacks."""
+
+    number: int
+    online: bool | None
+    places: dict[str, Place]
+    caches: tuple[CacheRecord, ...]
+    capacity: int | None
+    max_khz: int | None
+
+
+def read_cpus(root: HostRoot, online: CpuSet | None) -> tuple[CpuRecord, ...]:
+    """Every `cpuN` directory by rising number; `online` is the kernel's own list, and spares a file for each CPU."""
+    reader = _CpuReader(root)
+    return tuple(reader.read(number, online) for number in numbers_of(root, CPU_DIRECTORY, "cpu"))
+
+
+class _CpuReader:
+    """What the CPUs read so far have said of others."""
+
+    def __init__(self, root: HostRoot) -> None:
+        self._root = root
+        self._names: dict[str, frozenset[str]] = {}
+        """The files of a running kernel's first CPU directory and of its `topology`: all CPUs have the same (drivers/base/cpu.c)."""
+        self._places: dict[tuple[str, int], Place] = {}
+        """(level, CPU) → what a CPU of the same set said."""
+        self._caches: dict[tuple[int, int], CpuSet] = {}
+        """(cache index, CPU) → who shares it, as one of them said."""
+        self._alike = EMPTY
+        """The CPUs that share every cache with one that was read."""
+
+    def read(self, number: int, online: CpuSet | None) -> CpuRecord:
+        """One CPU's record."""
+        directory = f"{CPU_DIRECTORY}/cpu{number}"
+        if online is None:
+            value = read_value(self._root, f"{directory}/online", parse.decimal)
+            is_online = None if value is None else bool(value)
+        else:
+            is_online = number in online
+        if is_online is False:
+            return CpuRecord(number, is_online, {}, (), None, None)
+        names = self._names_in(directory)
+        return CpuRecord(
+            number,
+            is_online,
+            self._read_places(number, f"{directory}/topology"),
+            self._read_caches(number, f"{directory}/cache"),
+            read_value(self._root, f"{directory}/cpu_capacity", parse.decimal) if "cpu_capacity" in names else None,
+            read_value(self._root, f"{directory}/cpufreq/cpuinfo_max_freq", parse.decimal)
+            if "cpufreq" in names
+            else None,
+        )
+
+    def _names_in(self, directory: str) -> frozenset[str]:
+        """The names in `cpuN` or `cpuN/topology`; of a copy, which may lack what a kernel has, each is looked at."""
+        if not self._root.is_live:
+            return frozenset(self._root.names(directory))
+        kind = directory.rpartition("/")[2].rstrip("0123456789")
+        if not self._names.get(kind):
+            self._names[kind] = frozenset(self._root.names(directory))
+        return self._names[kind]
+
+    def _read_places(self, number: int, directory: str) -> dict[str, Place]:
+        names = self._names_in(directory)
+        places = {level: self._read_place(number, level, directory, names) for level in LEVELS}
+        return {level: place for level, place in places.items() if place is not None}
+
+    def _read_place(self, number: int, level: str, directory: str, names: frozenset[str]) -> Place | None:
+        """The id and the set; the set of a level above the core is taken from a CPU of the same set that gave the same id."""
+        id_file = _ID_FILES.get(level, f"{level}_id")
+        found = read_value(self._root, f"{directory}/{id_file}", parse.decimal) if id_file in names else None
+        known = self._places.get((level, number))
+        if known is not None and known.id == found and level != "core":
+            return known
+        sets = (read_set(self._root, f"{directory}/{file}", names) for file in LEVELS[level])
+        cpus = next((one for one in sets if one), None)
+        if found is None and cpus is None:
+            return None
+        place = Place(found, cpus)
+        if cpus is not None and number in cpus and level != "core":
+            for cpu in cpus:
+                self._places.setdefault((level, cpu), place)
+        return place
+
+    def _read_caches(self, number: int, directory: str) -> tuple[CacheRecord, ...]:
+        """The caches that no CPU read before shares with this one."""
+        if number in self._alike:
+            return ()
+        found = []
+        with_all: CpuSet | None = None
+        for index in numbers_of(self._root, directory, "index"):
+            sharers = self._caches.get((index, number))
+            if sharers is None:
+                cache = self._read_cache(f"{directory}/index{index}")
+                if cache is None:
+                    continue
+                found.append(cache)
+                sharers = cache.cpus if cache.cpus is not None and number in cache.cpus else EMPTY
+                self._caches |= {(index, cpu): sharers for cpu in sharers}
+            with_all = sharers if with_all is None else with_all & sharers
+        if with_all:
+            self._alike |= with_all
+        return tuple(found)
+
+    def _read_cache(self, directory: str) -> CacheRecord | None:
+        level = read_value(self._root, f"{directory}/level", parse.decimal)
+        kind = read_value(self._root, f"{directory}/type", parse.text)
+        if level is None or kind not in ("Data", "Instruction", "Unified"):
+            return None
+        size = read_value(self._root, f"{directory}/size", parse.cache_size_kib)
+        cpus = read_value(self._root, f"{directory}/shared_cpu_map", parse.mask)
+        if cpus is None:
+            cpus = read_value(self._root, f"{directory}/shared_cpu_list", parse.id_list)
+        return CacheRecord(level, kind, size, cpus)
