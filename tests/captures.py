@@ -24,6 +24,7 @@ _READ = re.compile(
         | devices/cpu_(?:core|atom)/cpus
         | bus/pci/devices/[^/]+
         | (?:bus/pci/devices|devices/pci[^/]+)/.*/?(?:class|vendor|device|numa_node|local_cpu\w+)
+        | devices/pci[^/]+/.*/(?:net|infiniband|nvme)/[^/]+
     )$""",
     re.VERBOSE,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 
@@ -28,7 +27,11 @@ def terminal_width(width: int | None) -> int:
     """The asked width, else the terminal's, else 80."""
     if width is not None:
         return width
-    return shutil.get_terminal_size((80, 24)).columns if has_tty() else 80
+    if not has_tty():
+        return 80
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def wants_ascii() -> bool:

@@ -20,6 +20,11 @@ LEVELS: Final = {
 }
 """Each level's file under `topology/`, the new name before the old (Documentation/admin-guide/cputopology.rst)."""
 
+_FLAT_CACHES: Final = (
+    ("l1_dcache_size", 1, "Data"),
+    ("l1_icache_size", 1, "Instruction"),
+    ("l2_cache_size", 2, "Unified"),
+)
 _ID_FILES: Final = {"core": "core_id", "package": "physical_package_id"}
 
 
@@ -65,7 +70,7 @@ class _CpuReader:
     def __init__(self, root: HostRoot) -> None:
         self._root = root
         self._names: dict[str, frozenset[str]] = {}
-        """The files of a running kernel's first CPU directory and of its `topology`: all CPUs have the same (drivers/base/cpu.c)."""
+        """The files of the first CPU's directory and of its `topology`: all CPUs of a kernel have the same (drivers/base/cpu.c)."""
         self._places: dict[tuple[str, int], Place] = {}
         """(level, CPU) → what a CPU of the same set said."""
         self._caches: dict[tuple[int, int], CpuSet] = {}
@@ -88,7 +93,7 @@ class _CpuReader:
             number,
             is_online,
             self._read_places(number, f"{directory}/topology"),
-            self._read_caches(number, f"{directory}/cache"),
+            self._read_caches(number, f"{directory}/cache") or self._read_flat_caches(number, directory, names),
             read_value(self._root, f"{directory}/cpu_capacity", parse.decimal) if "cpu_capacity" in names else None,
             read_value(self._root, f"{directory}/cpufreq/cpuinfo_max_freq", parse.decimal)
             if "cpufreq" in names
@@ -96,10 +101,10 @@ class _CpuReader:
         )
 
     def _names_in(self, directory: str) -> frozenset[str]:
-        """The names in `cpuN` or `cpuN/topology`; of a copy, which may lack what a kernel has, each is looked at."""
-        if not self._root.is_live:
-            return frozenset(self._root.names(directory))
+        """The names in `cpuN` or `cpuN/topology`; of a copy, which may lack what a kernel has, each `topology` is looked at."""
         kind = directory.rpartition("/")[2].rstrip("0123456789")
+        if kind == "topology" and not self._root.is_live:
+            return frozenset(self._root.names(directory))
         if not self._names.get(kind):
             self._names[kind] = frozenset(self._root.names(directory))
         return self._names[kind]
@@ -144,6 +149,15 @@ class _CpuReader:
             with_all = sharers if with_all is None else with_all & sharers
         if with_all:
             self._alike |= with_all
+        return tuple(found)
+
+    def _read_flat_caches(self, number: int, directory: str, names: frozenset[str]) -> tuple[CacheRecord, ...]:
+        """Three files of sizes in bytes, as sparc64 writes them (arch/sparc/kernel/sysfs.c): each CPU has its own."""
+        found = []
+        for name, level, kind in _FLAT_CACHES:
+            size = read_value(self._root, f"{directory}/{name}", parse.decimal) if name in names else None
+            if size:
+                found.append(CacheRecord(level, kind, size >> 10, CpuSet.of([number])))
         return tuple(found)
 
     def _read_cache(self, directory: str) -> CacheRecord | None:

@@ -1,41 +1,59 @@
-"""Accelerators on the PCI bus, and the NUMA node that each is near, with the file that says so."""
+"""Accelerators on the PCI bus, on request NICs and NVMe drives, and the NUMA node that each is near."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.host import parse
+from numascope.host.device_names import AMD, NVIDIA, name_of
+from numascope.host.device_nodes import NodeClaim, NodeFiles, chosen, only_node, own_memory, read_local_cpus
+from numascope.host.kfd import NO_KFD, Kfd, node_claim, read_kfd
+from numascope.host.pci import PCI_DIRECTORY, address_order, is_address, place_of
 from numascope.host.root import HostRoot
 
-PCI_DIRECTORY: Final = "sys/bus/pci/devices"
-
-_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])")
-
+_NETWORK: Final = 0x02
 _DISPLAY: Final = 0x03
 _PROCESSING: Final = 0x12
+_NVME: Final = 0x0108
+_VGA: Final = 0x0300
 _COPROCESSOR: Final = 0x0B40
-_HUAWEI: Final = 0x19E5
+"""Base classes and classes of the PCI Code and ID Assignment Specification, as in include/linux/pci_ids.h."""
 
 _NOT_FOR_COMPUTING: Final = frozenset({
     (0x19E5, 0x1711), (0x1234, 0x1111), (0x1AF4, 0x1050), (0x15AD, 0x0405), (0x1B36, 0x0100),
+    (0x8086, 0x0435), (0x8086, 0x37C8), (0x8086, 0x19E2), (0x8086, 0x6F54), (0x8086, 0x4940), (0x8086, 0x4942),
+    (0x8086, 0x4944), (0x8086, 0x4946), (0x8086, 0x4948),
 })  # fmt: skip
+"""Display chips hibmc, QEMU, virtio, VMware, QXL; Intel QuickAssist, a coprocessor for ciphers (qat_common/adf_accel_devices.h)."""
+
 _NOT_FOR_COMPUTING_VENDORS: Final = frozenset({0x102B, 0x1A03, 0x1013, 0x1414})
-"""Display chips of management controllers and hypervisors: Matrox, ASPEED, Cirrus, Hyper-V; above hibmc, QEMU, virtio, VMware, QXL."""
+"""Display chips of management controllers and hypervisors: Matrox, ASPEED, Cirrus, Hyper-V."""
+
+_VGA_FOR_COMPUTING: Final = frozenset({0x1002, 0x10DE, 0x8086, 0x1ED5})
+"""Who sells GPUs that compute and call themselves VGA controllers; of others such a device only draws."""
+
+_GPU_VENDORS: Final = frozenset({0x1002, 0x10DE})
+"""Whose processing accelerators (class 12, such as an MI300) are GPUs all the same."""
 
 VENDORS: Final = {
-    0x1002: "AMD", 0x10DE: "NVIDIA", 0x10EE: "Xilinx", 0x1AC1: "Google", 0x1BCF: "NEC",
+    0x1002: "AMD", 0x1022: "AMD", 0x10DE: "NVIDIA", 0x10EE: "Xilinx", 0x1AC1: "Google", 0x1BCF: "NEC",
     0xCABC: "Cambricon", 0x1D0F: "Amazon", 0x1DA3: "Habana", 0x1E52: "Tenstorrent", 0x1ED5: "Moore Threads",
     0x1EC8: "Enflame", 0x19E5: "Huawei", 0x8086: "Intel", 0x1ED2: "FuriosaAI", 0x1EFF: "Rebellions",
+    0x1D94: "Hygon", 0x1D95: "Graphcore", 0x15B3: "Mellanox", 0x14E4: "Broadcom", 0x1077: "QLogic", 0x1425: "Chelsio",
+    0x17DB: "Cray", 0x1DD8: "Pensando", 0x1AF4: "Red Hat", 0x15AD: "VMware", 0x1414: "Microsoft", 0x10EC: "Realtek",
+    0x144D: "Samsung", 0x1344: "Micron", 0x1E0F: "Kioxia", 0x15B7: "SanDisk", 0x1C5C: "SK hynix", 0x025E: "Solidigm",
 }  # fmt: skip
+
+_ORDER: Final = {"nic": 1, "nvme": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRecord:
-    """One accelerator; `node` None is unknown, `node_source` names what spoke."""
+    """One device; `node` None is unknown, `node_source` names what spoke, `claims` are all sources, the most trusted first."""
 
     address: str
     class_code: int
@@ -43,98 +61,108 @@ class DeviceRecord:
     vendor_id: int
     device_id: int
     vendor: str | None
+    name: str | None
     node: int | None
     node_source: str | None
     local_cpus: CpuSet | None
+    claims: tuple[NodeClaim, ...]
+    path: tuple[str, ...]
+    virtual_functions: int = 0
+    """How many functions of it are lent out (SR-IOV); they are not devices of their own."""
 
 
-def read_accelerators(root: HostRoot, nodes: Mapping[int, CpuSet]) -> tuple[DeviceRecord, ...]:
-    """The accelerators in the order of their PCI addresses; `nodes` are the online CPUs of each NUMA node."""
-    addresses = sorted(filter(_ADDRESS.fullmatch, root.names(PCI_DIRECTORY)), key=address_order)
-    found = (_read_device(root, address, nodes) for address in addresses)
-    return tuple(device for device in found if device is not None)
+def read_devices(root: HostRoot, nodes: Mapping[int, CpuSet], *, io: bool) -> tuple[DeviceRecord, ...]:
+    """Accelerators, and with `io` NICs and NVMe drives after them, each sort by PCI address; `nodes` are each node's online CPUs.
 
-
-def address_order(address: str) -> tuple[int, ...]:
-    """A PCI address as numbers, for sorting; a domain may have more than four digits."""
-    return tuple(int(part, 16) for part in re.split(r"[:.]", address))
-
-
-def kind_of(class_code: int, vendor_id: int, device_id: int) -> str | None:
-    """`gpu`, `npu` or `accelerator`; None for what does not compute, of 24-bit PCI class code."""
-    base, both = class_code >> 16, class_code >> 8
-    if (vendor_id, device_id) in _NOT_FOR_COMPUTING or (base == _DISPLAY and vendor_id in _NOT_FOR_COMPUTING_VENDORS):
-        return None
-    if base == _PROCESSING:
-        return "npu"
-    if base == _DISPLAY:
-        return "gpu"
-    return "accelerator" if both == _COPROCESSOR else None
-
-
-def _read_device(root: HostRoot, address: str, nodes: Mapping[int, CpuSet]) -> DeviceRecord | None:
-    directory = f"{PCI_DIRECTORY}/{address}"
-    class_code = _number(root, f"{directory}/class")
-    if class_code is None or not (class_code >> 16 in (_DISPLAY, _PROCESSING) or class_code >> 8 == _COPROCESSOR):
-        return None
-    vendor_id, device_id = _number(root, f"{directory}/vendor"), _number(root, f"{directory}/device")
-    if vendor_id is None or device_id is None:
-        return None
-    kind = kind_of(class_code, vendor_id, device_id)
-    if kind is None:
-        return None
-    local_cpus = _local_cpus(root, directory)
-    node, source = _node(root, address, nodes, local_cpus)
-    return DeviceRecord(
-        address, class_code, kind, vendor_id, device_id, VENDORS.get(vendor_id), node, source, local_cpus
+    Accelerators come first so that their numbers are the same with and without `io`. A virtual function (SR-IOV) is left
+    out and counted at the physical function that it belongs to: it sits at the same place on the same link, and a host that
+    lends out a NIC or a GPU to guests has hundreds. In a guest, where it is the whole device, it has no `physfn` and stays.
+    Of a device that is left out only its `class` is read.
+    """
+    files = NodeFiles(root, nodes)
+    kfd: Kfd | None = None
+    virtual: Counter[str] = Counter()
+    found: list[DeviceRecord] = []
+    for address in sorted(filter(is_address, root.names(PCI_DIRECTORY)), key=address_order):
+        directory = f"{PCI_DIRECTORY}/{address}"
+        class_code = _number(root, f"{directory}/class")
+        if class_code is None or not _is_wanted(class_code, io=io):
+            continue
+        lender = root.link(f"{directory}/physfn")
+        if lender is not None:
+            virtual[lender.rpartition("/")[2]] += 1
+            continue
+        vendor_id, device_id = _number(root, f"{directory}/vendor"), _number(root, f"{directory}/device")
+        if vendor_id is None or device_id is None:
+            continue
+        kind = kind_of(class_code, vendor_id, device_id)
+        if kind is None:
+            continue
+        if kfd is None and vendor_id == AMD:
+            kfd = read_kfd(root)
+        found.append(_read_device(root, address, (class_code, vendor_id, device_id), kind, nodes, files, kfd or NO_KFD))
+    found.sort(key=lambda device: _ORDER.get(device.kind, 0))
+    return tuple(
+        replace(device, virtual_functions=virtual[device.address]) if device.address in virtual else device
+        for device in found
     )
 
 
-def _node(
-    root: HostRoot, address: str, nodes: Mapping[int, CpuSet], local_cpus: CpuSet | None
-) -> tuple[int | None, str | None]:
-    """The node that a device is near and what says so: its own file, its CPUs, a bridge above it, or that there is one node only."""
-    own = _numa_node(root, f"{PCI_DIRECTORY}/{address}")
-    if own is not None and own in nodes:
-        return own, "numa_node"
-    if len(nodes) == 1:
-        return next(iter(nodes)), "only node"
-    every = CpuSet(0)
-    for cpus in nodes.values():
-        every |= cpus
-    if local_cpus and local_cpus & every < every:
-        matching = [node for node, cpus in nodes.items() if cpus and cpus == local_cpus & every]
-        if len(matching) == 1:
-            return matching[0], "local_cpulist"
-    for bridge in _bridges(root, address):
-        node = _numa_node(root, bridge)
-        if node is not None and node in nodes:
-            return node, f"numa_node of {bridge.rpartition('/')[2]}"
-    return None, None
+def kind_of(class_code: int, vendor_id: int, device_id: int) -> str | None:
+    """`gpu`, `npu`, `accelerator`, `nic` or `nvme`; None for what is none of them, of 24-bit PCI class code."""
+    base, both = class_code >> 16, class_code >> 8
+    if base == _NETWORK or both == _NVME:
+        return "nic" if base == _NETWORK else "nvme"
+    if (vendor_id, device_id) in _NOT_FOR_COMPUTING or (base == _DISPLAY and vendor_id in _NOT_FOR_COMPUTING_VENDORS):
+        return None
+    if base == _PROCESSING:
+        return "gpu" if vendor_id in _GPU_VENDORS else "npu"
+    if base == _DISPLAY:
+        return "gpu" if both != _VGA or vendor_id in _VGA_FOR_COMPUTING else None
+    return "accelerator" if both == _COPROCESSOR else None
 
 
-def _bridges(root: HostRoot, address: str) -> list[str]:
-    """The directories above a device in /sys/devices, the nearest first, out of where its link points."""
-    link = root.link(f"{PCI_DIRECTORY}/{address}")
-    parts = [part for part in (link or "").split("/") if part not in ("", ".", "..", "sys")]
-    if not parts or parts[0] != "devices":
-        return []
-    return ["sys/" + "/".join(parts[:end]) for end in range(len(parts) - 1, 1, -1)]
+def _is_wanted(class_code: int, *, io: bool) -> bool:
+    base, both = class_code >> 16, class_code >> 8
+    if base in (_DISPLAY, _PROCESSING) or both == _COPROCESSOR:
+        return True
+    return io and (base == _NETWORK or both == _NVME)
 
 
-def _numa_node(root: HostRoot, directory: str) -> int | None:
-    raw = root.read_if_there(f"{directory}/numa_node")
-    node = None if raw is None else parse.decimal(raw)
-    return node if node is not None and node >= 0 else None
-
-
-def _local_cpus(root: HostRoot, directory: str) -> CpuSet | None:
-    raw = root.read_if_there(f"{directory}/local_cpulist")
-    found = None if raw is None else parse.id_list(raw)
-    if found is not None:
-        return found
-    raw = root.read_if_there(f"{directory}/local_cpus")
-    return None if raw is None else parse.mask(raw)
+def _read_device(
+    root: HostRoot,
+    address: str,
+    ids: tuple[int, int, int],
+    kind: str,
+    nodes: Mapping[int, CpuSet],
+    files: NodeFiles,
+    kfd: Kfd,
+) -> DeviceRecord:
+    class_code, vendor_id, device_id = ids
+    place = place_of(root, address)
+    local = read_local_cpus(root, address)
+    claims = files.claims(address, place, local)
+    if vendor_id == AMD:
+        own = next((claim.node for claim in claims if claim.source == "numa_node"), None)
+        claims += node_claim(kfd, address, nodes, own)
+    if vendor_id == NVIDIA and kind == "gpu":
+        claims += own_memory(root, address)
+    claims += only_node(nodes)
+    node, source = chosen(claims, nodes)
+    return DeviceRecord(
+        address,
+        class_code,
+        kind,
+        vendor_id,
+        device_id,
+        VENDORS.get(vendor_id),
+        name_of(root, address, kind, vendor_id, kfd),
+        node,
+        source,
+        None if local is None else local.cpus,
+        tuple(claims),
+        place.path,
+    )
 
 
 def _number(root: HostRoot, path: str) -> int | None:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from numascope.cpuset import BadIdListError, CpuSet
+from numascope.cpuset import LARGEST_ID, BadIdListError, CpuSet
 from numascope.host.text import safe_text
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,18}")
@@ -60,6 +60,15 @@ def id_list(raw: bytes) -> CpuSet | None:
         return CpuSet.parse(text(raw))
     except BadIdListError:
         return None
+
+
+def spaced_ids(raw: bytes) -> CpuSet | None:
+    """Ids with blanks between them, as cpufreq writes `affected_cpus`."""
+    pieces = text(raw).split()
+    if not all(piece.isascii() and piece.isdecimal() and len(piece) < 6 for piece in pieces):
+        return None
+    numbers = list(map(int, pieces))
+    return CpuSet.of(numbers) if max(numbers, default=0) <= LARGEST_ID else None
 
 
 @lru_cache(maxsize=_MOST_KEPT)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.parse_proc import (
     Identity,
     StatRecord,
@@ -89,6 +89,15 @@ def mapped_libraries(root: HostRoot, pid: int, names: tuple[str, ...]) -> tuple[
     """Which of the named libraries a process has mapped, by the start of their file names."""
     raw = root.read_if_there(f"proc/{pid}/maps") or b""
     return tuple(name for name in names if f"/{name}".encode() in raw)
+
+
+def allowed_of_process(root: HostRoot, pid: int) -> CpuSet:
+    """The CPUs that any thread of a process may use, by its `status`; empty where it is gone or hidden."""
+    found = EMPTY
+    for tid in root.names(f"proc/{pid}/task"):
+        raw = root.read_if_there(f"proc/{pid}/task/{tid}/status", _STATUS_BYTES)
+        found |= (None if raw is None else parse_allowed(raw)) or EMPTY
+    return found
 
 
 def process_clock_ns(pid: int) -> int | None:

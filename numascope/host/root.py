@@ -13,6 +13,7 @@ from numascope.host.confined import open_below
 MOST_BYTES: Final = 8 << 20
 """No file that numascope reads as a whole is larger: `/proc/interrupts` of the largest machines stays below."""
 
+_PIECE: Final = 1 << 16
 _GONE: Final = frozenset({errno.ENOENT, errno.ESRCH, errno.ENOTDIR, errno.ENODEV, errno.ENXIO})
 
 
@@ -63,11 +64,15 @@ class HostRoot:
         except OSError as error:
             raise as_host_error(error, path) from error
         try:
-            parts: list[bytes] = []
-            left = limit
-            while left > 0 and (part := os.read(descriptor, min(left, 1 << 16))):
-                parts.append(part)
-                left -= len(part)
+            first = os.read(descriptor, min(limit, _PIECE))
+            if len(first) < _PIECE and not self.is_live:
+                return (
+                    first  # a regular file gives less than was asked for at its end only; /proc's files do so anywhere
+                )
+            parts, left = [first], limit - len(first)
+            while left > 0 and parts[-1]:
+                parts.append(os.read(descriptor, min(left, _PIECE)))
+                left -= len(parts[-1])
         except OSError as error:
             raise as_host_error(error, path) from error
         finally:

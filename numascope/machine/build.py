@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import InputError
-from numascope.host import cgroups, devices, parse, sysfs
+from numascope.host import cgroups, cpu_records, devices, isolation, parse, pci, sysfs
+from numascope.host.cpufreq import read_policies
+from numascope.host.platform import read_platform
 from numascope.host.root import HostRoot
 from numascope.machine import quirks
 from numascope.machine.groups import (
@@ -16,21 +19,33 @@ from numascope.machine.groups import (
     build_groups,
     build_kinds,
     build_packages,
+    build_policies,
     online_records,
 )
-from numascope.machine.objects import Cpus, Device, Machine, Node, Package
+from numascope.machine.nodes import Memories, build_nodes, node_of_each, read_memories
+from numascope.machine.objects import NOTHING_SHOWN, Claim, Cpus, Device, Machine, Platform
 
 
-def build_machine(root: HostRoot) -> Machine:
-    """The machine below a root; InputError where the root holds no CPU."""
+def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) -> Machine:
+    """The machine below a root; InputError where the root holds no CPU.
+
+    With `io` also its NICs and NVMe drives; with `details` also what placing threads does not need: clocks, huge pages,
+    memory tiers and HMAT figures, hypervisor and container, offloaded RCU callbacks and cpuset partitions.
+    """
     lists = sysfs.read_cpu_lists(root)
-    every_record = sysfs.read_cpus(root, lists.online)
+    every_record = cpu_records.read_cpus(root, lists.online)
     if not every_record:
         raise InputError(
             os.path.join(root.path, sysfs.CPU_DIRECTORY), "no cpuN directory: the root must hold a copy of /sys"
         )
     limits = cgroups.limits_of_reader(root)
     cpus = _cpus(lists, every_record, limits)
+    if details:
+        cpus = replace(
+            cpus,
+            rcu_nocbs=isolation.read_rcu_nocbs(root, cpus.possible),
+            partitioned=isolation.read_partitioned(root),
+        )
     online = cpus.online
     records = online_records(every_record, online)
     packages, package_note = build_packages(records, online)
@@ -39,27 +54,35 @@ def build_machine(root: HostRoot) -> Machine:
     is_implicit = not node_records
     if is_implicit:
         node_records = (sysfs.NodeRecord(0, online, sysfs.read_memory(root), None, ()),)
-    node_of = _node_of(node_records, online)
+    node_of = node_of_each(node_records, online)
     rows, distance_note = quirks.distance_rows(node_records)
-    nodes = tuple(_node(record, online, packages, rows.get(record.number, {})) for record in node_records)
+    memories = read_memories(root, node_records) if details else Memories()
+    nodes = build_nodes(node_records, online, packages, rows, memories)
     node_cpus = {node.id: node.cpus for node in nodes}
     dies = build_groups(records, online, "die", package_of)
     kinds = build_kinds(records, sysfs.read_kind_lists(root))
+    cores = build_cores(records, online, package_of, dies, node_of, kinds)
     caches = build_caches(records, online, node_records, node_cpus)
     cpuinfo = sysfs.read_cpuinfo(root)
+    device_records = devices.read_devices(root, node_cpus, io=io)
+    found = tuple(map(_device, device_records))
     missing = [
         quirks.online_without_directory(lists.online, every_record),
         quirks.cpus_without_topology(records, online),
         None if caches else "the kernel describes no caches",
-        None if root.is_live or root.names(devices.PCI_DIRECTORY) else "no PCI files: accelerators are unknown",
+        None if root.is_live or root.names(pci.PCI_DIRECTORY) else "no PCI files: accelerators are unknown",
     ]
     notes = [
         package_note,
         quirks.implicit_node() if is_implicit else None,
         quirks.nodes_that_overlap(node_records, online),
+        quirks.siblings_that_disagree(records, online),
+        quirks.cores_as_packages(packages, cores, nodes),
         quirks.cpus_that_are_off(node_records, online),
         quirks.cpus_of_no_node(node_of, node_records, online),
         distance_note,
+        quirks.devices_that_disagree(found),
+        _lent_out(device_records),
         *missing,
     ]
     return Machine(
@@ -75,16 +98,19 @@ def build_machine(root: HostRoot) -> Machine:
         nodes=nodes,
         nodes_allowed=None if limits.mems is None else limits.mems & CpuSet.of(node_cpus),
         caches=caches,
-        cores=build_cores(records, online, package_of, dies, node_of, kinds),
+        cores=cores,
         kinds=kinds,
-        devices=tuple(_device(record) for record in devices.read_accelerators(root, node_cpus)),
+        devices=found,
+        policies=build_policies(read_policies(root), online) if details else (),
+        platform=Platform(*read_platform(root, cpuinfo)) if details else NOTHING_SHOWN,
+        nodes_offline=memories.offline,
         notes=tuple(note for note in notes if note is not None),
         partial=any(missing),
         node_of=node_of,
     )
 
 
-def _cpus(lists: sysfs.CpuLists, records: Sequence[sysfs.CpuRecord], limits: cgroups.CpusetLimits) -> Cpus:
+def _cpus(lists: sysfs.CpuLists, records: Sequence[cpu_records.CpuRecord], limits: cgroups.CpusetLimits) -> Cpus:
     directories = CpuSet.of(record.number for record in records)
     present = directories if lists.present is None else lists.present
     online = (quirks.online_from_directories(records) if lists.online is None else lists.online) & directories
@@ -95,31 +121,6 @@ def _cpus(lists: sysfs.CpuLists, records: Sequence[sysfs.CpuRecord], limits: cgr
     return Cpus(possible, present, online, present - online, allowed, isolated, nohz_full)
 
 
-def _node_of(nodes: Sequence[sysfs.NodeRecord], online: CpuSet) -> dict[int, int]:
-    """CPU → node for every online CPU that exactly one node lists."""
-    found: dict[int, int] = {}
-    twice: set[int] = set()
-    for node in nodes:
-        for cpu in (node.cpus or EMPTY) & online:
-            if cpu in found:
-                twice.add(cpu)
-            found[cpu] = node.number
-    return {cpu: node for cpu, node in found.items() if cpu not in twice}
-
-
-def _node(record: sysfs.NodeRecord, online: CpuSet, packages: Sequence[Package], distances: Mapping[int, int]) -> Node:
-    cpus = (record.cpus or EMPTY) & online
-    return Node(
-        record.number,
-        cpus,
-        record.memory.total_kib,
-        record.memory.free_kib,
-        tuple(package.id for package in packages if not package.cpus.isdisjoint(cpus)),
-        None,
-        distances,
-    )
-
-
 def _device(record: devices.DeviceRecord) -> Device:
     return Device(
         record.address,
@@ -128,8 +129,16 @@ def _device(record: devices.DeviceRecord) -> Device:
         record.vendor_id,
         record.device_id,
         record.vendor,
-        None,
+        record.name,
         record.node,
         record.node_source,
         record.local_cpus,
+        tuple(Claim(*claim) for claim in record.claims),
+        record.path,
     )
+
+
+def _lent_out(records: Sequence[devices.DeviceRecord]) -> str | None:
+    """The virtual functions that are left out, with whose they are."""
+    lenders = [f"{record.virtual_functions} of {record.address}" for record in records if record.virtual_functions]
+    return f"virtual functions are not listed: {', '.join(lenders)}" if lenders else None

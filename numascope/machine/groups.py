@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host.sysfs import CpuRecord, NodeRecord
+from numascope.host.cpu_records import CpuRecord
+from numascope.host.cpufreq import PolicyRecord
+from numascope.host.sysfs import NodeRecord
 from numascope.machine import quirks
-from numascope.machine.objects import Cache, Core, CoreKind, Group, Package
+from numascope.machine.objects import Cache, Core, CoreKind, FrequencyPolicy, Group, Package
 
 ALIKE: Final = 0.9
 """CPUs whose highest frequency is within a tenth of each other are of one kind: single favoured cores are faster by less."""
@@ -105,6 +107,18 @@ def _kind(members: Sequence[CpuRecord], by_pmu: Mapping[int, str]) -> CoreKind:
         capacities.pop() if len(capacities) == 1 else None,
         max(speeds, default=None),
     )
+
+
+def build_policies(records: Sequence[PolicyRecord], online: CpuSet) -> tuple[FrequencyPolicy, ...]:
+    """The frequency policies of online CPUs, by lowest CPU."""
+    found = [
+        FrequencyPolicy(
+            cpus, one.governor, one.driver, one.min_khz, one.max_khz, one.hardware_min_khz, one.hardware_max_khz
+        )
+        for one in records
+        if (cpus := (CpuSet.of([one.number]) if one.cpus is None else one.cpus) & online)
+    ]
+    return tuple(sorted(found, key=lambda policy: policy.cpus.first))
 
 
 def _speed_steps(records: Sequence[CpuRecord]) -> Callable[[CpuRecord], int | None]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host.sysfs import CpuRecord, NodeRecord
+from numascope.host.cpu_records import CpuRecord
+from numascope.host.sysfs import CPU_DIRECTORY, NODE_DIRECTORY, NodeRecord
+from numascope.machine.objects import Core, Device, Node, Package
 
 NO_CLUSTER: Final = 65_535
 """The kernel's −1 in 16 bits: x86 firmware that tells no cluster."""
@@ -59,15 +61,58 @@ def nodes_that_overlap(nodes: Sequence[NodeRecord], online: CpuSet) -> str | Non
         seen |= cpus
     if not twice:
         return None
-    return f"several nodes list CPUs {twice}: contradictory, so these CPUs count as of no node"
+    who = CpuSet.of(node.number for node in nodes if not twice.isdisjoint(node.cpus or EMPTY))
+    where = _files(who, f"/{NODE_DIRECTORY}/node{{}}/cpulist")
+    return f"nodes {who} all list CPUs {twice} ({where}): contradictory, so these CPUs count as of no node"
+
+
+def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """Threads of which one calls another its sibling and not the other way: each set is drawn as told (made-contradictory)."""
+    odd = EMPTY
+    told = {record.number: record.places["core"].cpus for record in records if "core" in record.places}
+    for cpu, cpus in told.items():
+        for other in (cpus or EMPTY) & online:
+            if told.get(other) is not None and told[other] != cpus:
+                odd |= CpuSet.of((cpu, other))
+    if not odd:
+        return None
+    where = _files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
+    return f"CPUs {odd} disagree on who is a thread of whose core ({where}): each is drawn as told"
+
+
+def cores_as_packages(packages: Sequence[Package], cores: Sequence[Core], nodes: Sequence[Node]) -> str | None:
+    """POWER firmware and hypervisors number each core as a package (hwloc-256ppc-8n8s4t, made-contradictory): kept, and said."""
+    shared = any(len(node.packages) > 1 for node in nodes)
+    if len(packages) < 3 or len(packages) != len(cores) or not shared:
+        return None
+    if {package.cpus for package in packages} != {core.cpus for core in cores}:
+        return None
+    where = _files(first_cpus(packages), f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
+    return f"each of the {len(packages)} packages is one core ({where}): the firmware counts cores as packages"
+
+
+def first_cpus(packages: Iterable[Package]) -> CpuSet:
+    """The first CPU of each package."""
+    return CpuSet.of(package.cpus.first for package in packages)
+
+
+def _files(numbers: CpuSet, pattern: str) -> str:
+    """The first of the files behind a note, and how many more there are like it."""
+    first = pattern.format(numbers.first)
+    return first if len(numbers) == 1 else f"{first} and {len(numbers) - 1} more"
 
 
 def cpus_that_are_off(nodes: Sequence[NodeRecord], online: CpuSet) -> str | None:
     """Old kernels and s390 list CPUs of a node that are offline or absent: left out (hwloc-16amd64-8n2c-cpusets, lscpu-s390-lpar-drawer)."""
-    off = EMPTY
+    off, who = EMPTY, []
     for node in nodes:
-        off |= (node.cpus or EMPTY) - online
-    return f"nodes list CPUs {off}, which are not online: left out" if off else None
+        left = (node.cpus or EMPTY) - online
+        off |= left
+        who += [node.number] if left else []
+    if not off:
+        return None
+    where = _files(CpuSet.of(who), f"/{NODE_DIRECTORY}/node{{}}/cpulist")
+    return f"nodes list CPUs {off}, which are not online ({where}): left out"
 
 
 def cpus_of_no_node(node_of: Mapping[int, int], nodes: Sequence[NodeRecord], online: CpuSet) -> str | None:
@@ -95,5 +140,30 @@ def distance_rows(nodes: Sequence[NodeRecord]) -> tuple[dict[int, dict[int, int]
             rows[node.number] = dict(zip(numbers, node.distances, strict=True))
         elif node.distances is not None:
             odd.append(node.number)
-    note = f"nodes {CpuSet.of(odd)} have distances to another number of nodes: left out" if odd else None
-    return rows, note
+    if not odd:
+        return rows, None
+    where = _files(CpuSet.of(odd), f"/{NODE_DIRECTORY}/node{{}}/distance")
+    return rows, f"nodes {CpuSet.of(odd)} have distances to another number of nodes ({where}): left out"
+
+
+def devices_that_disagree(devices: Sequence[Device]) -> str | None:
+    """Sources that name several nodes for one device, and devices below one root port that say they are near several (ghw-2socket-24)."""
+    found = []
+    below: dict[tuple[str, ...], list[Device]] = {}
+    for device in devices:
+        claims = [claim for claim in device.claims if claim.node is not None]
+        if len({claim.node for claim in claims}) > 1:
+            said = ", ".join(f"{claim.value} in {claim.path}" for claim in claims)
+            found.append(f"{device.address} ({said}): taken as node {'?' if device.node is None else device.node}")
+        if len(device.path) > 2 and device.node is not None:
+            below.setdefault(device.path[:2], []).append(device)
+    for (_, port), sharers in below.items():
+        nodes: dict[int | None, Device] = {}
+        for device in sharers:
+            nodes.setdefault(device.node, device)
+        if len(nodes) > 1:
+            said = ", ".join(
+                f"node {node} of {device.address} by {device.node_source}" for node, device in nodes.items()
+            )
+            found.append(f"what is below {port} ({said}): kept as told")
+    return f"sources disagree on the node of {'; '.join(found)}" if found else None

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from numascope.review.report import Finding, Severity, Verdict
 from numascope.show.ink import Line, Span, Token
 
-Where = Literal["load", "cell", "lit", "mark", "frame"]
+Where = Literal["load", "cell", "lit", "core", "lit core", "mark", "frame"]
 """Where a sign stands; within one place no two meanings share one."""
 
 
@@ -50,6 +50,29 @@ LIT: Final[dict[str, Glyph]] = {
     "neither": Glyph("·", ".", "dim"),
 }
 """The lower row while one thread is lit."""
+
+CORES: Final[dict[str, Glyph]] = {
+    "1": Glyph("■", "=", "text"),
+    "2": Glyph(":", ":", "text"),
+    "3": Glyph("∴", "3", "text"),
+    "4": Glyph("∷", "4", "text"),
+    "8": Glyph("⣿", "8", "text"),
+    "many": Glyph("*", "*", "text"),
+    "lone": Glyph("□", "o", "text"),
+    "isolated": Glyph("|", "|", "dim"),
+    "isolated-part": Glyph("¦", ";", "dim"),
+    "denied": Glyph("/", "/", "dim"),
+    "denied-part": Glyph(",", ",", "dim"),
+    "offline": Glyph("-", "-", "dim"),
+}
+"""A core in the picture of boxes: by its threads, or what holds for all or a part of them; `lone` is a CPU of no known core."""
+
+LIT_CORES: Final[dict[str, Glyph]] = {
+    "lit": Glyph("■", "=", "lit", bold=True),
+    "lit-part": Glyph("◧", "%", "lit", bold=True),
+    "unlit": Glyph("·", ".", "dim"),
+}
+"""The same while the CPUs of one process are lit."""
 
 VERDICTS: Final[dict[Verdict, Glyph]] = {
     "ok": Glyph("✓", "=", "near"),
@@ -113,6 +136,11 @@ FRAME: Final[dict[str, tuple[str, str]]] = {
     "top-right": ("┐", "."),
     "bottom-left": ("└", "`"),
     "bottom-right": ("┘", "'"),
+    "tee-right": ("├", "|"),
+    "tee-left": ("┤", "|"),
+    "tee-down": ("┬", "."),
+    "tee-up": ("┴", "'"),
+    "cross": ("┼", "+"),
 }
 
 SAME_CONDITION: Final = {
@@ -123,7 +151,8 @@ SAME_CONDITION: Final = {
 
 
 def _pairs() -> dict[str, str]:
-    glyphs = (*LOADS, *CELLS.values(), *LIT.values(), *VERDICTS.values(), *CONDITIONS.values())
+    tables = (CELLS, LIT, CORES, LIT_CORES, VERDICTS, CONDITIONS)
+    glyphs = (*LOADS, *(glyph for table in tables for glyph in table.values()))
     found = {glyph.sign: glyph.ascii for glyph in glyphs if not glyph.sign.isascii()}
     return {**found, **{sign: plain for sign, plain in FRAME.values() if not sign.isascii()}, "·": "."}
 

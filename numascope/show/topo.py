@@ -9,6 +9,15 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Cache, Machine
 from numascope.machine.walk import Overlap, Walk, walk
 from numascope.show.ink import Line, Span
+from numascope.show.topo_details import (
+    access_lines,
+    clock_lines,
+    huge_page_lines,
+    isolation_words,
+    offline_node_words,
+    platform_words,
+    tier_lines,
+)
 from numascope.show.topo_facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
 from numascope.show.topo_tree import cache_words, tree_lines
 from numascope.show.topo_words import cpu_list, gib, plural, tied, wrap
@@ -59,6 +68,7 @@ def _state(machine: Machine) -> str:
         word = "no node" if not machine.nodes_allowed else "node" if len(machine.nodes_allowed) == 1 else "nodes"
         parts.append(f"memory of {word} {machine.nodes_allowed}".rstrip() + " only")
     parts.append(f"isolated: {cpu_list(cpus.isolated)}" if cpus.isolated else "none isolated")
+    parts += [*isolation_words(machine), *offline_node_words(machine), *platform_words(machine)]
     return ("; " if any(":" in part for part in parts) else ", ").join(map(tied, parts))
 
 
@@ -73,6 +83,10 @@ def _facts(machine: Machine, walked: Walk, width: int) -> list[str]:
         *cores,
         *kind_lines(machine),
         *caches,
+        *clock_lines(machine),
+        *huge_page_lines(machine),
+        *tier_lines(machine),
+        *access_lines(machine),
     ]
 
 

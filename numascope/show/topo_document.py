@@ -43,6 +43,9 @@ def _machine(machine: Machine) -> Document:
                 "packages": list(node.packages),
                 "kind": node.kind,
                 "distances": {str(other): distance for other, distance in node.distances.items()},
+                "huge_pages": [one._asdict() for one in node.huge_pages],
+                "access": [{**one._asdict(), "initiators": str(one.initiators)} for one in node.access],
+                "tier": node.tier,
             }
             for node in machine.nodes
         ],
@@ -64,6 +67,20 @@ def _machine(machine: Machine) -> Document:
             {"cpus": str(kind.cpus), "kind": kind.kind, "capacity": kind.capacity, "max_khz": kind.max_khz}
             for kind in machine.kinds
         ],
+        "policies": [
+            {
+                "cpus": str(policy.cpus),
+                "governor": policy.governor,
+                "driver": policy.driver,
+                "min_khz": policy.min_khz,
+                "max_khz": policy.max_khz,
+                "hardware_min_khz": policy.hardware_min_khz,
+                "hardware_max_khz": policy.hardware_max_khz,
+            }
+            for policy in machine.policies
+        ],
+        "platform": {**machine.platform._asdict(), "lxcfs": list(machine.platform.lxcfs)},
+        "nodes_offline": str(machine.nodes_offline),
         "devices": [_device(device) for device in machine.devices],
         "links": [],
     }
@@ -77,6 +94,9 @@ def _cpus(cpus: Cpus) -> Document:
         "offline": str(cpus.offline),
         "allowed": set_or_null(cpus.allowed),
         "isolated": str(cpus.isolated),
+        "nohz_full": str(cpus.nohz_full),
+        "rcu_nocbs": str(cpus.rcu_nocbs),
+        "partitioned": str(cpus.partitioned),
     }
 
 
@@ -93,5 +113,7 @@ def _device(device: Device) -> Document:
         "name": device.name,
         "node": device.node,
         "node_source": device.node_source,
+        "claims": [claim._asdict() for claim in device.claims],
+        "path": list(device.path),
         "local_cpus": set_or_null(device.local_cpus),
     }

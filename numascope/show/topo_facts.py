@@ -9,6 +9,7 @@ from itertools import pairwise
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Cache, Core, Device, Group, Machine, Node
 from numascope.machine.walk import is_in_tree
+from numascope.machine.within import Within
 from numascope.show.topo_words import cache_size, cpu_list, down_columns, plural, tied, wrap
 
 
@@ -18,17 +19,12 @@ def core_lines(machine: Machine) -> list[str]:
         return []
     nodes = [node for node in machine.nodes if node.cpus]
     if len(nodes) > 1:
-        descriptions = {_cores_within(machine, node) for node in nodes}
+        cores, clusters = Within(machine.cores), Within(machine.clusters)
+        descriptions = {_describe(cores.of(node.cpus), clusters.of(node.cpus)) for node in nodes}
         if len(descriptions) == 1 and sum(len(node.cpus) for node in nodes) == len(set(machine.node_of)):
             name = "every node" if len(nodes) == len(machine.nodes) else "every node with CPUs"
             return [f"{name}: {descriptions.pop()}{_siblings(machine.cores)}"]
     return [_describe(machine.cores, machine.clusters) + _siblings(machine.cores)]
-
-
-def _cores_within(machine: Machine, node: Node) -> str:
-    cores = [core for core in machine.cores if core.cpus <= node.cpus]
-    clusters = [cluster for cluster in machine.clusters if cluster.cpus <= node.cpus]
-    return _describe(cores, clusters)
 
 
 def _describe(cores: Sequence[Core], clusters: Sequence[Group]) -> str:
@@ -43,7 +39,8 @@ def _describe(cores: Sequence[Core], clusters: Sequence[Group]) -> str:
             f"{cpus}: {threads[most]} with {plural(most, 'thread')}",
             *(f"{threads[size]} with {size}" for size in fewer),
         ]
-    sizes = Counter(sum(1 for core in cores if core.cpus <= cluster.cpus) for cluster in clusters)
+    members = Within(cores)
+    sizes = Counter(len(members.of(cluster.cpus)) for cluster in clusters)
     if len(sizes) == 1 and 1 < next(iter(sizes)) < len(cores):
         parts.append(f"{plural(len(clusters), 'cluster')} of {next(iter(sizes))}")
     return ", ".join(map(tied, parts))

@@ -9,6 +9,7 @@ from typing import Final
 
 from numascope.machine.objects import Cache, Machine, Node
 from numascope.machine.walk import Place, Walk
+from numascope.machine.within import Within
 from numascope.show.ink import Line, Span
 from numascope.show.topo_words import cache_size, columns, cpu_list, gib, plural, wrap
 
@@ -49,7 +50,7 @@ class _Words:
     """What the cells of a row say, with the columns that every row needs to know."""
 
     def __init__(self, machine: Machine) -> None:
-        self.cores = machine.cores
+        self.cores = Within(machine.cores)
         known = [node for node in machine.nodes if node.memory_kib]
         self.has_memory = any(node.memory_kib is not None for node in machine.nodes)
         self.total_width = max((len(gib(node.memory_kib)) for node in known if node.memory_kib), default=0)
@@ -69,12 +70,12 @@ class _Words:
             return "memory ?"
         if not node.memory_kib:
             return "no memory"
-        total = f"{gib(node.memory_kib):>{self.total_width}} GiB"
+        total = f"{gib(node.memory_kib):>{self.total_width}} GiB{f' {node.kind}' if node.kind else ''}"
         return total if node.free_kib is None else f"{total}, {_free(node):>{self.free_width}} free"
 
     def share(self, place: Place) -> str:
         """`8 cores, 16 CPUs`, or the CPUs only where no core is known."""
-        cores = sum(1 for core in self.cores if core.cpus <= place.cpus)
+        cores = len(self.cores.of(place.cpus))
         cpus = plural(len(place.cpus), "CPU")
         return f"{plural(cores, 'core')}, {cpus}" if cores else cpus
 

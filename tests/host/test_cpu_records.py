@@ -12,7 +12,7 @@ from numascope.host.cpu_records import CacheRecord, read_cpus
 
 def machine(folder: Path, cpus: int, threads: int) -> CountingRoot:
     """So many CPUs in one package with one L3, so many of them to a core with an L1."""
-    files = {}
+    files: dict[str, str] = {}
     every = f"{(1 << cpus) - 1:x}"
     for cpu in range(cpus):
         core = f"{((1 << threads) - 1) << cpu // threads * threads:x}"
