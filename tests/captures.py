@@ -16,7 +16,7 @@ _READ = re.compile(
         proc/(?!irq/|bus/).*
         | dev/cpuset/.* | .*cgroup/.*(?:cpus|mems|controllers)[.a-z]*
         | system/cpu/[^/]+
-        | system/cpu/cpu\d+/(?:online|topology|topology/[^/]+|cpu_capacity|cpufreq)
+        | system/cpu/cpu\d+/(?:online|topology|topology/[^/]+|cpu_capacity|cpufreq|l\d_\w+)
         | system/cpu/cpu\d+/cache/index\d+/(?:level|type|size|shared_cpu_\w+)
         | cpufreq(?:/policy\d+)?/cpuinfo_max_freq
         | system/node/[^/]+

@@ -15,6 +15,7 @@ from numascope.host.text import safe_text
 
 _VERBS: Final = {
     "topo": "The machine map: packages, nodes, caches, cores, accelerators.",
+    "capture": "This machine in one small file, for a bug report or a test.",
     "jobs": "The training jobs of this machine.",
     "attach": "The live dashboard of a job or process.",
     "diff": "Threads escaping their planned cores, with exit codes for scripts.",

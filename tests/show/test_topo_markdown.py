@@ -19,7 +19,7 @@ from numascope.show.topo_markdown import escaped, markdown_text
 
 def tables_of(text: str) -> list[list[str]]:
     """The runs of lines that are rows of a table."""
-    return [block.split("\n") for block in text.split("\n\n") if block.startswith("|")]
+    return [block.split("\n") for block in text.strip().split("\n\n") if block.startswith("|")]
 
 
 def columns_in(row: str) -> int:

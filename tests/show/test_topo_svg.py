@@ -68,7 +68,7 @@ def test_the_colours_are_those_of_the_dashboard(theme: str) -> None:
     other = next(one for one in OF_THE_DASHBOARD if one.name == theme)
     assert (ours.page, ours.panel) == (other.page, other.panel)
     for name in ("text", "dim", "near", "lit"):
-        assert getattr(ours, name) == other.colours[name]  # type: ignore[index]
+        assert getattr(ours, name) == other.colours[name]
     assert ours.page in svg_text(kunpeng(), theme)
 
 
