@@ -11,8 +11,10 @@ from typing import Final
 _MOST_LINKS: Final = 40
 _NR_OPENAT2: Final = 437
 """The number of openat2(2) on every architecture (include/uapi/asm-generic/unistd.h)."""
-_RESOLVE_NO_MAGICLINKS: Final = 0x02
-_RESOLVE_IN_ROOT: Final = 0x10
+_NO_MAGICLINKS: Final = 0x02
+_NO_SYMLINKS: Final = 0x04
+_BENEATH: Final = 0x08
+_IN_ROOT: Final = 0x10
 _NOT_HERE: Final = frozenset({errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.EAGAIN, errno.ELOOP, errno.EXDEV})
 """Errors after which the walk by hand tells: a kernel before 5.6, a filter, a rename meanwhile, too many links."""
 
@@ -24,34 +26,52 @@ class _OpenHow(ctypes.Structure):
 
 
 _syscall = ctypes.CDLL(None, use_errno=True).syscall
-_how = _OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
+_HOW_BYTES: Final = ctypes.c_size_t(ctypes.sizeof(_OpenHow))
+_AS_PATH: Final = ctypes.byref(_OpenHow(os.O_PATH | os.O_CLOEXEC, 0, _IN_ROOT | _NO_MAGICLINKS))
+_AS_DIRECTORY: Final = ctypes.byref(_OpenHow(os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0, _IN_ROOT | _NO_MAGICLINKS))
+_AS_FILE: Final = ctypes.byref(
+    _OpenHow(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0, _BENEATH | _NO_SYMLINKS)
+)
 
 
 def open_below(root: int, path: str, *, directory: bool) -> int:
     """A readable descriptor of a regular file, or of a directory, below the descriptor `root`; OSError."""
-    found = _find(root, path)
-    try:
-        return _reopen(found, directory=directory)
-    finally:
-        os.close(found)
-
-
-def _find(root: int, path: str) -> int:
-    """An O_PATH descriptor of what a path names when `root` is the root of all paths."""
-    name = os.fsencode(path.lstrip("/") or ".")
-    if b"\0" in name:
+    name = path.strip("/") or "."
+    if "\0" in name:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
-    found: int = _syscall(_NR_OPENAT2, root, name, ctypes.byref(_how), ctypes.c_size_t(ctypes.sizeof(_how)))
-    if found >= 0:
-        return found
+    raw = os.fsencode(name)
+    if directory:
+        found: int = _syscall(_NR_OPENAT2, root, raw, _AS_DIRECTORY, _HOW_BYTES)
+        return found if found >= 0 else _told_by_hand(root, path, directory=True)
+    # Most paths hold no link. What a file is, is known before it is opened: to open a device can do something.
+    if _is_regular(root, name):
+        found = _syscall(_NR_OPENAT2, root, raw, _AS_FILE, _HOW_BYTES)
+        if found >= 0:
+            return found
+    found = _syscall(_NR_OPENAT2, root, raw, _AS_PATH, _HOW_BYTES)
+    if found < 0:
+        return _told_by_hand(root, path, directory=False)
+    return _reopened(found, directory=False)
+
+
+def _is_regular(root: int, name: str) -> bool:
+    """By a look that may follow links out of the root, and so proves nothing unless no link is on the way."""
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _told_by_hand(root: int, path: str, *, directory: bool) -> int:
+    """After openat2 failed: its own error, or what the walk finds where a kernel cannot or will not."""
     code = ctypes.get_errno()
-    if code in _NOT_HERE:
-        return walk_below(root, path)
-    raise OSError(code, os.strerror(code))
+    if code not in _NOT_HERE:
+        raise OSError(code, os.strerror(code))
+    return _reopened(walk_below(root, path), directory=directory)
 
 
 def walk_below(root: int, path: str) -> int:
-    """The same component by component, for kernels without openat2."""
+    """An O_PATH descriptor of what a path names when `root` is the root of all paths, component by component."""
     todo = [part for part in reversed(path.split("/")) if part not in ("", ".")]
     stack = [os.dup(root)]
     links = 0
@@ -83,10 +103,13 @@ def walk_below(root: int, path: str) -> int:
             os.close(descriptor)
 
 
-def _reopen(path_descriptor: int, *, directory: bool) -> int:
-    """Turns an O_PATH descriptor of a directory or a regular file into a readable one; anything else could block, or do something."""
-    if directory:
-        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=path_descriptor)
-    if not stat.S_ISREG(os.fstat(path_descriptor).st_mode):
-        raise OSError(errno.EACCES, "not a regular file")
-    return os.open(f"/proc/self/fd/{path_descriptor}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _reopened(found: int, *, directory: bool) -> int:
+    """Turns an O_PATH descriptor of a directory or a regular file into a readable one, and gives it back."""
+    try:
+        if directory:
+            return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise OSError(errno.EACCES, "not a regular file")
+        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(found)

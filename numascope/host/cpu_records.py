@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.host import parse
 from numascope.host.root import HostRoot
-from numascope.host.sysfs import CPU_DIRECTORY, numbers_of, read_set, read_value
+from numascope.host.sysfs import CPU_DIRECTORY, numbers_of, read_value
 
 LEVELS: Final = {
     "core": ("core_cpus", "thread_siblings"),
@@ -28,16 +29,14 @@ _FLAT_CACHES: Final = (
 _ID_FILES: Final = {"core": "core_id", "package": "physical_package_id"}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One CPU's place on one level: the level's id and its CPUs, each None where the kernel does not tell."""
 
     id: int | None
     cpus: CpuSet | None
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRecord:
+class CacheRecord(NamedTuple):
     """One `cache/indexN` directory; `cpus` None where no file tells, empty where the kernel writes an empty mask."""
 
     level: int
@@ -46,8 +45,7 @@ class CacheRecord:
     cpus: CpuSet | None
 
 
-@dataclass(frozen=True, slots=True)
-class CpuRecord:
+class CpuRecord(NamedTuple):
     """One `cpuN` directory; `online` is None where there is no such file, which CPU 0 often lacks."""
 
     number: int
@@ -56,6 +54,24 @@ class CpuRecord:
     caches: tuple[CacheRecord, ...]
     capacity: int | None
     max_khz: int | None
+
+
+_Level = tuple[str, str | None, tuple[tuple[str, Callable[[bytes], CpuSet | None]], ...]]
+
+
+@lru_cache(maxsize=64)
+def _levels_in(names: frozenset[str]) -> tuple[_Level, ...]:
+    """The levels that a `topology` directory of these files tells: (level, id file, the files of its set, the best first)."""
+    found: list[_Level] = []
+    for level, files in LEVELS.items():
+        id_file = _ID_FILES.get(level, f"{level}_id")
+        parsers = (
+            (name, parser) for file in files for name, parser in ((file, parse.mask), (f"{file}_list", parse.id_list))
+        )
+        sets = tuple((name, parser) for name, parser in parsers if name in names)
+        if sets or id_file in names:
+            found.append((level, id_file if id_file in names else None, sets))
+    return tuple(found)
 
 
 def read_cpus(root: HostRoot, online: CpuSet | None) -> tuple[CpuRecord, ...]:
@@ -110,26 +126,23 @@ class _CpuReader:
         return self._names[kind]
 
     def _read_places(self, number: int, directory: str) -> dict[str, Place]:
-        names = self._names_in(directory)
-        places = {level: self._read_place(number, level, directory, names) for level in LEVELS}
-        return {level: place for level, place in places.items() if place is not None}
-
-    def _read_place(self, number: int, level: str, directory: str, names: frozenset[str]) -> Place | None:
-        """The id and the set; the set of a level above the core is taken from a CPU of the same set that gave the same id."""
-        id_file = _ID_FILES.get(level, f"{level}_id")
-        found = read_value(self._root, f"{directory}/{id_file}", parse.decimal) if id_file in names else None
-        known = self._places.get((level, number))
-        if known is not None and known.id == found and level != "core":
-            return known
-        sets = (read_set(self._root, f"{directory}/{file}", names) for file in LEVELS[level])
-        cpus = next((one for one in sets if one), None)
-        if found is None and cpus is None:
-            return None
-        place = Place(found, cpus)
-        if cpus is not None and number in cpus and level != "core":
-            for cpu in cpus:
-                self._places.setdefault((level, cpu), place)
-        return place
+        """The id and the set of each level; the set above the core is taken from a CPU of the same set that gave the same id."""
+        root, found = self._root, {}
+        for level, id_file, set_files in _levels_in(self._names_in(directory)):
+            own_id = read_value(root, f"{directory}/{id_file}", parse.decimal) if id_file else None
+            known = self._places.get((level, number))
+            if known is not None and known.id == own_id:
+                found[level] = known
+                continue
+            sets = (read_value(root, f"{directory}/{file}", parser) for file, parser in set_files)
+            cpus = next(filter(None, sets), None)
+            if own_id is None and cpus is None:
+                continue
+            found[level] = place = Place(own_id, cpus)
+            if cpus is not None and number in cpus and level != "core":
+                for cpu in cpus:
+                    self._places.setdefault((level, cpu), place)
+        return found
 
     def _read_caches(self, number: int, directory: str) -> tuple[CacheRecord, ...]:
         """The caches that no CPU read before shares with this one."""

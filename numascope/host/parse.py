@@ -93,6 +93,7 @@ def hexadecimal(raw: bytes) -> int | None:
     return int(found, 16) if _HEX.fullmatch(found) else None
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def cache_size_kib(raw: bytes) -> int | None:
     """A cache's `size` such as `32K`, in KiB; a bare number is bytes."""
     found = _SIZE.fullmatch(text(raw))

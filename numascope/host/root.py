@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Final, NamedTuple
+from typing import Final
 
 from numascope.errors import InputError
 from numascope.host.confined import open_below
@@ -31,13 +31,13 @@ def as_host_error(error: OSError, path: str) -> OSError:
     return kind(error.errno, error.strerror, path)
 
 
-class _Folder(NamedTuple):
-    """An open directory of a copied root: all names in it, and those of regular files."""
-
-    path: str
-    descriptor: int
-    names: frozenset[str]
-    files: frozenset[str]
+def _rest(descriptor: int, limit: int) -> bytes:
+    """What is still to be read of a file."""
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(descriptor, min(limit, _PIECE))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
 
 
 class HostRoot:
@@ -50,34 +50,25 @@ class HostRoot:
             self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise InputError(path, f"cannot be read as a root directory: {error.strerror}") from error
-        self._folder: _Folder | None = None
 
     def close(self) -> None:
-        """Gives the descriptors back."""
-        self._leave_folder()
+        """Gives the descriptor of the root back."""
         os.close(self._directory)
 
     def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
         """The file's bytes, at most `limit`; AbsentError, DeniedError."""
         try:
             descriptor = self._open(path)
-        except OSError as error:
-            raise as_host_error(error, path) from error
-        try:
-            first = os.read(descriptor, min(limit, _PIECE))
-            if len(first) < _PIECE and not self.is_live:
+            try:
+                first = os.read(descriptor, min(limit, _PIECE))
+                # Less than was asked for is all of a regular file; files of /proc give a part anywhere.
                 return (
-                    first  # a regular file gives less than was asked for at its end only; /proc's files do so anywhere
+                    first if len(first) < _PIECE and not self.is_live else first + _rest(descriptor, limit - len(first))
                 )
-            parts, left = [first], limit - len(first)
-            while left > 0 and parts[-1]:
-                parts.append(os.read(descriptor, min(left, _PIECE)))
-                left -= len(parts[-1])
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise as_host_error(error, path) from error
-        finally:
-            os.close(descriptor)
-        return b"".join(parts)
 
     def read_as(self, path: str, uid: int | None, limit: int) -> bytes:
         """The bytes of a regular file of at most `limit` that this user may read, and so may `uid`; links stay inside the root."""
@@ -104,8 +95,6 @@ class HostRoot:
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where it is absent or denied."""
         try:
-            if not self.is_live:
-                return sorted(self._folder_of(path.strip("/")).names)
             descriptor = self._open(path, directory=True)
         except OSError:
             return []
@@ -134,29 +123,4 @@ class HostRoot:
         if self.is_live:
             flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_DIRECTORY if directory else os.O_NONBLOCK | os.O_NOCTTY)
             return os.open(path.lstrip("/") or ".", flags, dir_fd=self._directory)
-        parent, _, name = path.strip("/").rpartition("/")
-        if directory or not name:
-            return open_below(self._directory, path, directory=directory)
-        folder = self._folder_of(parent)
-        if name in folder.files:
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.open(name, flags, dir_fd=folder.descriptor)
-        if name not in folder.names and name not in (".", ".."):
-            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
-        return open_below(self._directory, path, directory=False)
-
-    def _folder_of(self, path: str) -> _Folder:
-        """A directory of a copied root, kept for the files beside the one that is asked for."""
-        if self._folder is None or self._folder.path != path:
-            descriptor = open_below(self._directory, path, directory=True)
-            self._leave_folder()
-            with os.scandir(descriptor) as entries:
-                is_file = {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
-            files = frozenset(name for name, is_regular in is_file.items() if is_regular)
-            self._folder = _Folder(path, descriptor, frozenset(is_file), files)
-        return self._folder
-
-    def _leave_folder(self) -> None:
-        if self._folder is not None:
-            os.close(self._folder.descriptor)
-            self._folder = None
+        return open_below(self._directory, path, directory=directory)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeVar
 
 from numascope.cpuset import EMPTY, LARGEST_ID, CpuSet
 from numascope.host import parse
@@ -18,8 +18,7 @@ _Value = TypeVar("_Value")
 _NUMBERED = re.compile(r"([a-z]+)([0-9]{1,5})")
 
 
-@dataclass(frozen=True, slots=True)
-class CpuLists:
+class CpuLists(NamedTuple):
     """The lists of /sys/devices/system/cpu; None where there is no such file."""
 
     possible: CpuSet | None
@@ -29,8 +28,7 @@ class CpuLists:
     nohz_full: CpuSet | None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRecord:
+class NodeRecord(NamedTuple):
     """One `nodeN` directory; memory-side cache sizes in KiB."""
 
     number: int
@@ -80,20 +78,17 @@ def read_value(root: HostRoot, path: str, parser: Callable[[bytes], _Value | Non
     return None if raw is None else parser(raw)
 
 
-def read_set(root: HostRoot, path: str, names: frozenset[str]) -> CpuSet | None:
-    """The set out of the mask in `PATH`, else out of `PATH_list`; some captures hold only one of them."""
-    name = path.rpartition("/")[2]
-    if name in names:
-        found = read_value(root, path, parse.mask)
-        if found is not None:
-            return found
-    return read_value(root, f"{path}_list", parse.id_list) if f"{name}_list" in names else None
-
-
 def numbers_of(root: HostRoot, directory: str, prefix: str) -> list[int]:
     """The numbers behind a prefix in the names of a directory, rising: `cpu`, `node`, `index`, `policy`."""
-    matches = map(_NUMBERED.fullmatch, root.names(directory))
-    return sorted({int(match[2]) for match in matches if match and match[1] == prefix and int(match[2]) <= LARGEST_ID})
+    return list(_numbered(tuple(root.names(directory)), prefix))
+
+
+@lru_cache(maxsize=64)
+def _numbered(names: tuple[str, ...], prefix: str) -> tuple[int, ...]:
+    matches = map(_NUMBERED.fullmatch, names)
+    return tuple(
+        sorted({int(match[2]) for match in matches if match and match[1] == prefix and int(match[2]) <= LARGEST_ID})
+    )
 
 
 def _read_node(root: HostRoot, number: int) -> NodeRecord:

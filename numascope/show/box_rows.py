@@ -81,7 +81,8 @@ def _no_wider(run: CoreRun, width: int) -> tuple[Sequence[tuple[Glyph, ...]], Se
 def _per_row(groups: Sequence[tuple[Glyph, ...]], width: int) -> int:
     """Groups a row, so that every row fits and all but the last are equally full."""
     sizes = [len(group) for group in groups]
-    for rows in range(1, len(sizes)):
+    fewest = max(1, (sum(sizes) + len(sizes)) // (width + 1))
+    for rows in range(fewest, len(sizes)):
         each = -(-len(sizes) // rows)
         if all(sum(sizes[at : at + each]) + each - 1 <= width for at in range(0, len(sizes), each)):
             return each

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from numascope.show.box import Box, More
+from numascope.show.box_layout import acrosses
 from numascope.show.svg_cores import CORE, cores, groups_a_row, run_size
 from numascope.show.svg_ink import Palette, length, rectangle, words
 
@@ -85,7 +86,7 @@ def across_of(blocks: Sequence[Block]) -> int:
         empty = -len(blocks) % across / len(blocks)
         return abs(math.log(width / height / _WIDE)) + _EMPTY * empty
 
-    return min(range(1, len(blocks) + 1), key=lambda across: (strain(across), across))
+    return min(acrosses(len(blocks)), key=lambda across: (strain(across), across))
 
 
 def area(blocks: Sequence[Block], across: int) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from numascope.show.box_cores import CoreRun
+from numascope.show.box_layout import acrosses
 from numascope.show.glyphs import CORES
 from numascope.show.svg_ink import Palette, rectangle
 
@@ -46,7 +47,7 @@ def groups_a_row(run: CoreRun) -> int:
         width, height = run_size(run, per_row)
         return abs(math.log(width / height / _FLAT)) + (-len(run.groups) % per_row) / len(run.groups)
 
-    return min(range(1, len(run.groups) + 1), key=strain)
+    return min(acrosses(len(run.groups)), key=strain)
 
 
 def cores(run: CoreRun, per_row: int, x: float, y: float, colours: Palette, *, faint: bool) -> list[str]:
