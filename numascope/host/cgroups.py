@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
@@ -29,8 +28,7 @@ _USUAL_MOUNTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CpusetLimits:
+class CpusetLimits(NamedTuple):
     """What a cpuset allows; None where no file says so, `source` names the file that gave the CPUs (else the nodes)."""
 
     cpus: CpuSet | None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.host import parse
@@ -51,8 +50,7 @@ VENDORS: Final = {
 _ORDER: Final = {"nic": 1, "nvme": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRecord:
+class DeviceRecord(NamedTuple):
     """One device; `node` None is unknown, `node_source` names what spoke, `claims` are all sources, the most trusted first."""
 
     address: str
@@ -103,7 +101,7 @@ def read_devices(root: HostRoot, nodes: Mapping[int, CpuSet], *, io: bool) -> tu
         found.append(_read_device(root, address, (class_code, vendor_id, device_id), kind, nodes, files, kfd or NO_KFD))
     found.sort(key=lambda device: _ORDER.get(device.kind, 0))
     return tuple(
-        replace(device, virtual_functions=virtual[device.address]) if device.address in virtual else device
+        device._replace(virtual_functions=virtual[device.address]) if device.address in virtual else device
         for device in found
     )
 

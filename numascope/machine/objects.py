@@ -27,16 +27,14 @@ class Cpus:
     """Taken out of load balancing by an isolated cpuset partition (cgroup v2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(NamedTuple):
     """A processor package (socket) by the kernel's `physical_package_id`, which may be sparse."""
 
     id: int
     cpus: CpuSet
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A die, cluster, book or drawer: a level between package and core, numbered within its package."""
 
     package: int | None
@@ -82,8 +80,7 @@ class Node:
     """The kernel's memory tier; the lower, the faster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(NamedTuple):
     """One cache and the hardware threads that share it; `type` is Data, Instruction or Unified."""
 
     level: int
@@ -93,8 +90,7 @@ class Cache:
     memory_side: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(NamedTuple):
     """A core and its online hardware threads; `core_id` repeats between packages, so the set is its name."""
 
     cpus: CpuSet
@@ -105,8 +101,7 @@ class Core:
     kind: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CoreKind:
+class CoreKind(NamedTuple):
     """Cores that the kernel says are alike (P and E cores, big.LITTLE), with its relative capacity."""
 
     cpus: CpuSet
@@ -144,8 +139,7 @@ class Device:
     """The bridges above it and itself, from the root complex down: `pci0000:3a`, `0000:3a:00.0`, `0000:3b:00.0`."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrequencyPolicy:
+class FrequencyPolicy(NamedTuple):
     """CPUs whose clock is set together (Documentation/admin-guide/pm/cpufreq.rst)."""
 
     cpus: CpuSet

@@ -46,9 +46,11 @@ def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
         nodes=kept_nodes,
         nodes_allowed=None if machine.nodes_allowed is None else machine.nodes_allowed & nodes,
         nodes_offline=machine.nodes_offline & nodes,
-        caches=_caches(machine.caches, cpus, memory_only=any(not one.cpus and one.id in nodes for one in machine.nodes)),
+        caches=_caches(
+            machine.caches, cpus, memory_only=any(not one.cpus and one.id in nodes for one in machine.nodes)
+        ),
         cores=tuple(
-            dataclasses.replace(core, node=core.node if core.node is not None and core.node in nodes else None)
+            core._replace(node=core.node if core.node is not None and core.node in nodes else None)
             for core in _cut(machine.cores, cpus)
         ),
         kinds=_cut(machine.kinds, cpus),
@@ -61,13 +63,13 @@ def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
 
 def _cut(things: Iterable[_Sets], cpus: CpuSet) -> tuple[_Sets, ...]:
     """The objects within these CPUs; those that have none there are left out."""
-    return tuple(dataclasses.replace(thing, cpus=thing.cpus & cpus) for thing in things if thing.cpus & cpus)
+    return tuple(thing._replace(cpus=thing.cpus & cpus) for thing in things if thing.cpus & cpus)
 
 
 def _caches(caches: Iterable[Cache], cpus: CpuSet, *, memory_only: bool) -> tuple[Cache, ...]:
     """The same for caches; the memory-side cache of a node without CPUs goes with the nodes without CPUs."""
     return tuple(
-        dataclasses.replace(cache, cpus=cache.cpus & cpus)
+        cache._replace(cpus=cache.cpus & cpus)
         for cache in caches
         if cache.cpus & cpus or (cache.memory_side and not cache.cpus and memory_only)
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Cache, Group, Machine, Node, Package
@@ -18,8 +17,7 @@ _LAST_LEVEL: Final = 3
 """Caches from this level up are places in the machine; smaller ones are a property of cores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One object of the walk with what lies inside it, both in the machine's order."""
 
     kind: Kind
@@ -33,8 +31,7 @@ class Place:
         return None if isinstance(self.thing, Cache) else self.thing.id
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(NamedTuple):
     """An object that lies in several others of one kind, none of which contains it."""
 
     place: Place
@@ -42,8 +39,7 @@ class Overlap:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """Every package, node and large cache exactly once: as a tree of inclusion, and the overlaps that it cannot draw."""
 
     tops: tuple[Place, ...]

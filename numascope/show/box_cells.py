@@ -29,22 +29,30 @@ class Grid(NamedTuple):
         """All rows with the walls between and around them."""
         return sum(height + 1 for height in self.heights) + 1
 
-    @property
-    def width(self) -> int:
-        """All columns with the walls between and around them."""
-        return self.across * (self.content + _BESIDE) + 1
+
+def least_width(boxes: Sequence[Box]) -> int:
+    """The least width at which one cell under the other shows every label and breaks no group."""
+    return max(_least(box) for box in boxes) + _BESIDE + 1
 
 
 def grid_of(boxes: Sequence[Box], width: int) -> Grid:
     """The cells in the fewest lines that the width allows; of equal ones, with the longest labels, then the fewest side by side."""
-    least = max(_least(box) for box in boxes)
-    found = [_grid(boxes, 1, max(least, width - _BESIDE - 1))]
-    for across in sorted({-(-len(boxes) // rows) for rows in range(1, len(boxes) + 1)})[1:]:
+    least = least_width(boxes) - _BESIDE - 1
+    sorts: dict[object, list[int]] = {}
+    for at, box in enumerate(boxes):
+        sorts.setdefault(_room_taken(box), []).append(at)
+    found = []
+    for across in acrosses(len(boxes)):
         content = (width - 1) // across - _BESIDE
-        if content < least:
+        if across > 1 and content < least:
             break
-        found.append(_grid(boxes, across, content))
+        found.append(_grid(boxes, list(sorts.values()), across, max(1, content)))
     return min(found, key=lambda grid: (grid.lines, grid.forms[0], grid.across))
+
+
+def acrosses(count: int) -> list[int]:
+    """How many of so many can stand side by side, rising, so that no row but the last is less than full."""
+    return sorted({-(-count // rows) for rows in range(1, count + 1)})
 
 
 def label_of(box: Box, form: int) -> str:
@@ -58,15 +66,22 @@ def _least(box: Box) -> int:
     return max(box.label_widths[-1], cpus, *(len(group) for run in box.runs for group in run.groups))
 
 
-def _grid(boxes: Sequence[Box], across: int, room: int) -> Grid:
-    forms = tuple(_form(box, room) for box in boxes)
-    inner = [cell_lines(box, room) for box in boxes]
-    content = max(
-        *(box.label_widths[form] for box, form in zip(boxes, forms, strict=True)),
-        *(cells(line) for lines in inner for line in lines),
-    )
-    heights = tuple(max(map(len, inner[at : at + across])) for at in range(0, len(inner), across))
-    return Grid(across, content, forms, heights)
+def _room_taken(box: Box) -> object:
+    """What cells have in common that take the same room at every width."""
+    return (*map(len, box.head), 0, *box.label_widths, 0, *((run.label, *map(len, run.groups)) for run in box.runs))
+
+
+def _grid(boxes: Sequence[Box], sorts: Sequence[Sequence[int]], across: int, room: int) -> Grid:
+    forms, heights = [0] * len(boxes), [0] * len(boxes)
+    content = 1
+    for members in sorts:
+        first = boxes[members[0]]
+        form, lines = _form(first, room), cell_lines(first, room)
+        content = max([content, first.label_widths[form], *map(cells, lines)])
+        for at in members:
+            forms[at], heights[at] = form, len(lines)
+    rows = tuple(max(heights[at : at + across]) for at in range(0, len(boxes), across))
+    return Grid(across, min(content, room), tuple(forms), rows)
 
 
 def cell_lines(box: Box, width: int) -> list[Line]:

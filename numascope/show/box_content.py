@@ -72,7 +72,6 @@ class _Content:
         nodes = tuple(link.thing for link in chain if isinstance(link.thing, Node))
         tells_cpus = bool(nodes) or not any(box.nodes for box in boxes)
         all_nodes = (*nodes, *(node for box in boxes for node in box.nodes))
-        devices, all_devices = self._devices_of(nodes)[0], self._devices_of(all_nodes)[0]
         shared, boxes = _caches_told_once(inside, boxes)
         is_cache = isinstance(place.thing, Cache)
         return Box(
@@ -81,8 +80,8 @@ class _Content:
             cpu_list(place.cpus) if tells_cpus and not is_cache else "",
             (*(cache_words(link.thing) for link in own_caches if isinstance(link.thing, Cache)), *each, *shared),
             tuple(text for node in nodes for text in self._memory(node)),
-            devices,
-            all_devices,
+            self._devices_of(nodes),
+            self._devices_of(all_nodes),
             self._cells.runs(cores),
             tuple(boxes),
             all_nodes,
@@ -103,15 +102,14 @@ class _Content:
             found.append(f"memory-side cache {cache_size(side.size_kib)}")
         return tuple(found)
 
-    def _devices_of(self, nodes: Sequence[Node]) -> tuple[str, str]:
-        """`gpu d0 d1, npu d2` of these nodes, once for the box that is them and once for the box that holds them."""
+    def _devices_of(self, nodes: Sequence[Node]) -> str:
+        """`gpu d0 d1, npu d2`; dN counts the machine's devices in the order of their PCI addresses."""
         ids = {node.id for node in nodes}
         kinds: dict[str, list[str]] = {}
         for number, device in enumerate(self._machine.devices):
             if device.node in ids:
                 kinds.setdefault(device.kind, []).append(f"d{number}")
-        words = ", ".join(f"{kind} {' '.join(names)}" for kind, names in kinds.items())
-        return words, words
+        return ", ".join(f"{kind} {' '.join(names)}" for kind, names in kinds.items())
 
 
 def _labels(cpus: CpuSet, cores: Sequence[CpuSet]) -> tuple[str, ...]:

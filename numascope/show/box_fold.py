@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Node
@@ -11,7 +12,7 @@ from numascope.show.box import Box, More
 from numascope.show.box_content import memory_words
 from numascope.show.topo_words import cpu_list, tied
 
-_GAP = "  "
+_GAP: Final = "  "
 
 
 def depth_of(boxes: Sequence[Box | More]) -> int:

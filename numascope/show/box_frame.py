@@ -125,7 +125,7 @@ def _wall_line(above: int, below: int, labels: Sequence[str], step: int) -> Line
         arms = (at <= above and above > 0, at <= below and below > 0, at > 0, at < widest)
         spans.append(Span(FRAME[_ARMS[arms]][0], "dim"))
         if at < widest:
-            label = labels[at] if at < len(labels) else ""
+            label = cut(labels[at], step - 2) if at < len(labels) else ""
             shown = f" {label} " if label else ""
             spans += [Span(shown), Span(_RULE * (step - len(shown)), "dim")]
     return joined(spans)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from numascope.show.box import Box, More
-from numascope.show.box_cells import Grid, grid_of
+from numascope.show.box_cells import Grid, acrosses, grid_of, least_width
 from numascope.show.box_rows import one_line, own_lines
 from numascope.show.canvas import cells
 from numascope.show.topo_words import columns
@@ -170,7 +170,7 @@ class Geometry:
                 if segment.kind == "flow":
                     inner += [self.least(one) for one in segment.boxes]
                 elif segment.kind == "grid":
-                    inner.append(self.grid(segment.boxes, 0).width)
+                    inner.append(least_width(segment.boxes))
             self._least[shape] = max(len(box.title) + TITLE_ENDS, max(inner, default=0) + WALLS)
         return self._least[shape]
 
@@ -197,11 +197,6 @@ class Geometry:
         if key not in self._grids:
             self._grids[key] = grid_of(boxes, width)
         return self._grids[key]
-
-
-def acrosses(count: int) -> list[int]:
-    """How many of so many can stand side by side, rising, so that no row but the last is less than full."""
-    return sorted({-(-count // rows) for rows in range(1, count + 1)})
 
 
 def title_words(box: Box) -> str:

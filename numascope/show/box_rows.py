@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from numascope.show.box import Box
 from numascope.show.box_cores import CoreRun
@@ -11,9 +12,9 @@ from numascope.show.glyphs import Glyph
 from numascope.show.ink import Line, Span
 from numascope.show.topo_words import wrap
 
-_GAP = "   "
-_WIDEST_CPUS = 24
-_FEW = 8
+_GAP: Final = "   "
+_WIDEST_CPUS: Final = 24
+_FEW: Final = 8
 """Cores that may stand in one line with the facts."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from numascope.show.box import Box, More
-from numascope.show.box_layout import acrosses
+from numascope.show.box_cells import acrosses
 from numascope.show.svg_cores import CORE, cores, groups_a_row, run_size
 from numascope.show.svg_ink import Palette, length, rectangle, words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from numascope.show.box_cells import acrosses
 from numascope.show.box_cores import CoreRun
-from numascope.show.box_layout import acrosses
 from numascope.show.glyphs import CORES
 from numascope.show.svg_ink import Palette, rectangle
 

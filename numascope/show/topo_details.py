@@ -72,16 +72,24 @@ def huge_page_lines(machine: Machine) -> list[str]:
 
 def access_lines(machine: Machine) -> list[str]:
     """What the firmware says of reaching each node's memory from the initiators that reach it best."""
-    alike: dict[str, list[int]] = {}
+    alike: dict[tuple[str, CpuSet | None], list[int]] = {}
     for node in machine.nodes:
         best = node.access[0] if node.access else None
         if best is not None and (words := _access_words(best)):
-            alike.setdefault(f"{words} from {_own_or(best, node.id)}", []).append(node.id)
-    return [f"memory of {_nodes(numbers)}: {tied(words)}" for words, numbers in alike.items()]
+            alike.setdefault((words, None if best.initiators == CpuSet.of([node.id]) else best.initiators), []).append(
+                node.id
+            )
+    return [
+        f"memory of {_nodes(numbers)}: {tied(f'{words} from {_whom(initiators, len(numbers))}')}"
+        for (words, initiators), numbers in alike.items()
+    ]
 
 
-def _own_or(access: Access, node: int) -> str:
-    return "its own CPUs" if access.initiators == CpuSet.of([node]) else _nodes(list(access.initiators))
+def _whom(initiators: CpuSet | None, count: int) -> str:
+    """Who reaches it so; None: a node's own CPUs."""
+    if initiators is None:
+        return "its own CPUs" if count == 1 else "their own CPUs"
+    return _nodes(list(initiators))
 
 
 def _access_words(access: Access) -> str:

@@ -8,9 +8,9 @@ from typing import Final
 from numascope.machine.objects import Machine
 from numascope.machine.walk import walk
 from numascope.show.box import Box
+from numascope.show.box_cells import acrosses
 from numascope.show.box_content import boxes_of
 from numascope.show.box_fold import depth_of, folded
-from numascope.show.box_layout import acrosses
 from numascope.show.box_legend import core_signs, overlap_words
 from numascope.show.svg_blocks import Block, across_of, area, block, drawn, more_lines
 from numascope.show.svg_cores import core

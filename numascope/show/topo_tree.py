@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from numascope.machine.objects import Cache, Machine, Node
 from numascope.machine.walk import Place, Walk
@@ -19,8 +18,7 @@ _WIDEST_COLUMN: Final = 24
 _FEWEST_TO_FOLD: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One line of the tree before alignment; `below` are cells in columns under it."""
 
     lead: str

@@ -34,7 +34,7 @@ def test_a_memory_module_less_is_one() -> None:
 def test_threads_that_were_switched_off_are_told_by_core_and_by_cache() -> None:
     one = epyc()
     first = CpuSet.span(0, 191)
-    cores = tuple(replace(core, cpus=core.cpus & first) for core in one.cores)
+    cores = tuple(core._replace(cpus=core.cpus & first) for core in one.cores)
     found = compare(one, replace(one, cores=cores))
     assert found == (
         Difference("cores", "of 2 threads (n, n+192)", "", "192 on CPUs 0-383", None),

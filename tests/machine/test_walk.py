@@ -42,7 +42,7 @@ def test_dies_are_drawn_only_where_a_package_has_several() -> None:
 
 def test_a_cache_that_spans_nodes_is_in_the_package_and_named_as_an_overlap() -> None:
     machine = kunpeng()
-    wide = dataclasses.replace(machine.caches[-1], cpus=machine.packages[3].cpus)
+    wide = machine.caches[-1]._replace(cpus=machine.packages[3].cpus)
     walked = walk(dataclasses.replace(machine, caches=(wide,)))
     assert [part.kind for part in walked.tops[3].inside] == ["node", "node", "cache"]
     assert [(overlap.kind, overlap.numbers) for overlap in walked.overlaps] == [("node", (6, 7))]

@@ -14,6 +14,7 @@ from large_machines import epyc, kunpeng
 
 from numascope.cli.topo import topo
 from numascope.cpuset import EMPTY, CpuSet
+from numascope.host.archive import open_archive
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Cache, Core, Machine
@@ -32,19 +33,15 @@ def text_of(machine: Machine, width: int = 80) -> list[str]:
     return [plain(line) for line in topo_lines(machine, width)]
 
 
-def kept_machine(name: str, into: Path) -> Machine:
+def kept_machine(name: str) -> Machine:
     about = tomllib.loads((MACHINES / name / "about.toml").read_text(encoding="utf-8"))
-    root = HostRoot(str(unpack(MACHINES / name / about["file"], into) / about["root"]))
-    machine = dataclasses.replace(build_machine(root), source=name)
-    root.close()
-    return machine
+    root = open_archive(str(MACHINES / name / about["file"]))
+    return dataclasses.replace(build_machine(root, details=True), source=name)
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_kept_machine_is_told_as_it_was_reviewed(
-    name: str, tmp_path: Path, golden: Callable[[str, Path], None]
-) -> None:
-    machine = kept_machine(name, tmp_path)
+def test_a_kept_machine_is_told_as_it_was_reviewed(name: str, golden: Callable[[str, Path], None]) -> None:
+    machine = kept_machine(name)
     document = topo_document(machine) | {"numascope": "any"}
     golden("".join(f"{line}\n" for line in text_of(machine)), MACHINES / name / "topo.txt")
     golden(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n", MACHINES / name / "topo.json")
@@ -153,7 +150,7 @@ def sibling_pairs(online: CpuSet) -> Machine:
 
 
 def test_figures_of_memory_are_a_column_in_a_narrow_window_too(tmp_path: Path) -> None:
-    lines = text_of(kept_machine("qemu-chiplets", tmp_path), 40)
+    lines = text_of(kept_machine("qemu-chiplets"), 40)
     assert len({line.index("0.7 GiB,") for line in lines if "0.7 GiB," in line}) == 1
     assert len({line.index("L3") for line in lines if "die" in line and "L3" in line}) == 1
 

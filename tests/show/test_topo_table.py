@@ -69,7 +69,7 @@ def test_offline_disallowed_and_isolated_cpus_are_flagged() -> None:
 def test_speed_and_kind_stand_in_the_row_of_a_cpu() -> None:
     one = machine(Shape(1, 1, 1, 4))
     kinds = (CoreKind(CpuSet.span(0, 1), "P", None, 5_000_000), CoreKind(CpuSet.span(2, 3), "E", None, None))
-    cores = tuple(dataclasses.replace(core, kind="P" if core.cpus.first < 2 else "E") for core in one.cores)
+    cores = tuple(core._replace(kind="P" if core.cpus.first < 2 else "E") for core in one.cores)
     policy = FrequencyPolicy(CpuSet.span(2, 3), None, None, None, 3_000_000, None, 3_900_000)
     lines = text_of(dataclasses.replace(one, kinds=kinds, cores=cores, policies=(policy,)))
     assert [line.split() for line in lines[:3]] == [
