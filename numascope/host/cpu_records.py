@@ -91,6 +91,8 @@ class _CpuReader:
         """(level, CPU) → what a CPU of the same set said."""
         self._caches: dict[tuple[int, int], CpuSet] = {}
         """(cache index, CPU) → who shares it, as one of them said."""
+        self._sorts: dict[tuple[tuple[tuple[int, ...], int], int | None], tuple[int, str]] = {}
+        """((all indexes of a CPU, one of them), size) → level and type of the cache there."""
         self._alike = EMPTY
         """The CPUs that share every cache with one that was read."""
 
@@ -150,10 +152,11 @@ class _CpuReader:
             return ()
         found = []
         with_all: CpuSet | None = None
-        for index in numbers_of(self._root, directory, "index"):
+        indexes = tuple(numbers_of(self._root, directory, "index"))
+        for index in indexes:
             sharers = self._caches.get((index, number))
             if sharers is None:
-                cache = self._read_cache(f"{directory}/index{index}")
+                cache = self._read_cache(f"{directory}/index{index}", (indexes, index))
                 if cache is None:
                     continue
                 found.append(cache)
@@ -173,13 +176,17 @@ class _CpuReader:
                 found.append(CacheRecord(level, kind, size >> 10, CpuSet.of([number])))
         return tuple(found)
 
-    def _read_cache(self, directory: str) -> CacheRecord | None:
-        level = read_value(self._root, f"{directory}/level", parse.decimal)
-        kind = read_value(self._root, f"{directory}/type", parse.text)
-        if level is None or kind not in ("Data", "Instruction", "Unified"):
-            return None
+    def _read_cache(self, directory: str, place: tuple[tuple[int, ...], int]) -> CacheRecord | None:
+        """One cache; its level and type are those of another CPU's cache of the same size at the same of the same indexes."""
         size = read_value(self._root, f"{directory}/size", parse.cache_size_kib)
+        sort = None if size is None else self._sorts.get((place, size))
+        if sort is None:
+            level = read_value(self._root, f"{directory}/level", parse.decimal)
+            kind = read_value(self._root, f"{directory}/type", parse.text)
+            if level is None or kind not in ("Data", "Instruction", "Unified"):
+                return None
+            sort = self._sorts[place, size] = (level, kind)
         cpus = read_value(self._root, f"{directory}/shared_cpu_map", parse.mask)
         if cpus is None:
             cpus = read_value(self._root, f"{directory}/shared_cpu_list", parse.id_list)
-        return CacheRecord(level, kind, size, cpus)
+        return CacheRecord(*sort, size, cpus)

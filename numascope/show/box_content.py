@@ -46,7 +46,8 @@ class _Content:
                 "no CPUs",
                 (),
                 self._memory(node),
-                *self._devices_of((node,)),
+                self._devices_of((node,)),
+                self._devices_of((node,)),
                 nodes=(node,),
             )
             for node in self._walked.memory_only
