@@ -31,5 +31,5 @@ def eight_and_eight() -> Machine:
             address = f"0000:{bus + 3 + at:02x}:00.0"
             path = (*above, f"0000:{bus + 2:02x}:0{at}.0", address)
             found.append(device(address, number // 4, path, "nic" if at else "gpu", 0x15B3 if at else 0x10DE))
-    nics = [replace(nic, name=f"mlx5_{number}, ens{number}f0") for number, nic in enumerate(nics)]
+    nics = [nic._replace(name=f"mlx5_{number}, ens{number}f0") for number, nic in enumerate(nics)]
     return machine_of(*gpus, *nics)

@@ -44,7 +44,8 @@ def evidence_of_cpu(root: HostRoot, cpu: int) -> tuple[Evidence, ...]:
     paths += [
         f"{POLICIES}/policy{number}/{name}"
         for number in numbers_of(root, POLICIES, "policy")
-        if cpu in (read_value(root, f"{POLICIES}/policy{number}/affected_cpus", parse.spaced_ids) or CpuSet.of([number]))
+        if cpu
+        in (read_value(root, f"{POLICIES}/policy{number}/affected_cpus", parse.spaced_ids) or CpuSet.of([number]))
         for name in _CLOCK_FILES
     ]
     paths += [f"sys/devices/{pmu}/cpus" for pmu in ("cpu_core", "cpu_atom")]

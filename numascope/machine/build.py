@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import InputError
@@ -41,8 +40,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     limits = cgroups.limits_of_reader(root)
     cpus = _cpus(lists, every_record, limits)
     if details:
-        cpus = replace(
-            cpus,
+        cpus = cpus._replace(
             rcu_nocbs=isolation.read_rcu_nocbs(root, cpus.possible),
             partitioned=isolation.read_partitioned(root),
         )

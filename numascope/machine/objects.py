@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 
+_NO_DISTANCES: Final[Mapping[int, int]] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Cpus:
+
+class Cpus(NamedTuple):
     """Which hardware threads there are; `offline` is present − online, `allowed` is of whoever looks (None: not known)."""
 
     possible: CpuSet
@@ -63,8 +65,7 @@ class Access(NamedTuple):
     """MiB a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A NUMA node; it may have no CPUs (memory only), no memory, and may span packages."""
 
     id: int
@@ -73,7 +74,7 @@ class Node:
     free_kib: int | None
     packages: tuple[int, ...] = ()
     kind: str | None = None
-    distances: Mapping[int, int] = field(default_factory=dict)
+    distances: Mapping[int, int] = _NO_DISTANCES
     huge_pages: tuple[HugePages, ...] = ()
     access: tuple[Access, ...] = ()
     tier: int | None = None
@@ -119,8 +120,7 @@ class Claim(NamedTuple):
     node: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """A device at a PCI address (`gpu`, `npu`, `accelerator`, and on request `nic`, `nvme`); `node` None is unknown, `node_source` names what spoke."""
 
     address: str

@@ -91,8 +91,7 @@ def _cpus(all_cpus: Cpus, cpus: CpuSet) -> Cpus:
 
 def _node(node: Node, cpus: CpuSet, nodes: CpuSet, packages: Iterable[Package]) -> Node:
     gone = {package.id for package in packages if not package.cpus & cpus}
-    return dataclasses.replace(
-        node,
+    return node._replace(
         cpus=node.cpus & cpus,
         packages=tuple(number for number in node.packages if number not in gone),
         distances={other: distance for other, distance in node.distances.items() if other in nodes},
@@ -107,4 +106,4 @@ def _is_here(device: Device, cpus: CpuSet, nodes: CpuSet) -> bool:
 
 
 def _device(device: Device, cpus: CpuSet) -> Device:
-    return device if device.local_cpus is None else dataclasses.replace(device, local_cpus=device.local_cpus & cpus)
+    return device if device.local_cpus is None else device._replace(local_cpus=device.local_cpus & cpus)

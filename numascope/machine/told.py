@@ -81,8 +81,8 @@ def _with_claim(device: Device, claim: Claim | None, machine: Machine) -> Device
         return device
     claims = (*device.claims, claim)
     if device.node is not None or claim.node is None or machine.node(claim.node) is None:
-        return replace(device, claims=claims)
-    return replace(device, claims=claims, node=claim.node, node_source=claim.source)
+        return device._replace(claims=claims)
+    return device._replace(claims=claims, node=claim.node, node_source=claim.source)
 
 
 def _gpu_addresses(machine: Machine, text: SmiTopology) -> dict[str, str]:

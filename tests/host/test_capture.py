@@ -48,7 +48,7 @@ def test_this_machine_is_the_same_after_it_was_captured(tmp_path: Path) -> None:
 
 def _settled(machine: Machine) -> Machine:
     def still(node: Node) -> Node:
-        return replace(node, free_kib=None, huge_pages=tuple(pages._replace(free=None) for pages in node.huge_pages))
+        return node._replace(free_kib=None, huge_pages=tuple(pages._replace(free=None) for pages in node.huge_pages))
 
     platform = machine.platform
     if platform.container == "unnamed":  # told by the namespaces of a process, which no file holds
@@ -56,7 +56,7 @@ def _settled(machine: Machine) -> Machine:
     return replace(
         machine,
         source="",
-        cpus=replace(machine.cpus, allowed=None),
+        cpus=machine.cpus._replace(allowed=None),
         nodes_allowed=None,
         nodes=tuple(map(still, machine.nodes)),
         platform=platform,

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from linked_machines import device
@@ -56,8 +55,8 @@ def test_sources_that_name_two_nodes_are_a_note_with_their_paths(tmp_path: Path)
 
 
 def test_sources_that_do_not_know_contradict_none() -> None:
-    one = replace(
-        device("0000:0a:00.0", 1, ()), claims=(Claim("numa_node", "/a", "-1", None), Claim("kfd", "/b", "1", 1))
+    one = device("0000:0a:00.0", 1, ())._replace(
+        claims=(Claim("numa_node", "/a", "-1", None), Claim("kfd", "/b", "1", 1))
     )
     assert devices_that_disagree([one]) is None
 
@@ -69,8 +68,8 @@ def test_devices_below_one_root_port_are_near_one_node_and_not_below_one_host_br
         "sources disagree on the node of what is below 0000:00:09.0 "
         "(node 0 of 0000:05:00.0 by numa_node, node 1 of 0000:05:00.1 by numa_node): kept as told"
     )
-    assert devices_that_disagree([one, replace(other, path=("pci0000:00", "0000:00:0a.0", "0000:05:00.1"))]) is None
-    assert devices_that_disagree([one, replace(other, node=None)]) is None
+    assert devices_that_disagree([one, other._replace(path=("pci0000:00", "0000:00:0a.0", "0000:05:00.1"))]) is None
+    assert devices_that_disagree([one, other._replace(node=None)]) is None
 
 
 def test_a_real_card_whose_ports_say_they_are_near_two_nodes(stored_root: Callable[[str], Path]) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -84,8 +83,8 @@ def test_a_told_path_that_contradicts_sysfs_is_a_note() -> None:
 
 
 def test_drives_are_not_in_the_matrix_and_numbers_stay_those_of_the_machine() -> None:
-    npu, nic = device("0000:01:00.0", 0, ()), replace(device("0000:02:00.0", 0, ()), kind="nic")
-    machine = machine_of(npu, replace(device("0000:03:00.0", 0, ()), kind="nvme"), nic)
+    npu, nic = device("0000:01:00.0", 0, ()), device("0000:02:00.0", 0, ())._replace(kind="nic")
+    machine = machine_of(npu, device("0000:03:00.0", 0, ())._replace(kind="nvme"), nic)
     assert [(number, one.kind) for number, one in linked_devices(machine)] == [(0, "gpu"), (2, "nic")]
     assert [(link.a, link.b) for link in links_of(machine)] == [("0000:01:00.0", "0000:02:00.0")]
 

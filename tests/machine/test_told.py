@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from linked_machines import device, machine_of
 from smi_texts import FOUR_GPUS, NPU_MAP, NPU_MATRIX, NPU_MESH, NPU_TABLE, TWO_DIES
@@ -25,7 +23,7 @@ def gpu_machine(count: int = 4, nodes: tuple[int | None, ...] = (None, None, Non
     gpus = [device(f"0000:{at:x}a:00.0", nodes[at], ()) for at in range(count)]
     other = device("0000:0b:00.0", None, (), vendor_id=0x1002)
     nics = [
-        replace(device(f"0000:{at}f:00.0", None, (), "nic", 0x15B3), name=f"mlx5_{at}, ens{at}f0") for at in range(2)
+        device(f"0000:{at}f:00.0", None, (), "nic", 0x15B3)._replace(name=f"mlx5_{at}, ens{at}f0") for at in range(2)
     ]
     return machine_of(gpus[0], other, *gpus[1:], *nics)
 
@@ -102,7 +100,7 @@ def test_a_text_gives_a_node_only_to_a_device_that_has_none() -> None:
 
 def test_a_text_that_contradicts_the_machines_own_files_is_a_note() -> None:
     own = device("0000:0a:00.0", 1, ())
-    own = replace(own, claims=(Claim("numa_node", "/sys/numa_node", "1", 1),))
+    own = own._replace(claims=(Claim("numa_node", "/sys/numa_node", "1", 1),))
     said = Told({own.address: Claim("nvml", "nvmlDeviceGetMemoryAffinity", "nodes 0", 0)}, ())
     found = with_claims(machine_of(own), said)
     (note,) = found.notes

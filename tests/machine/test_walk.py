@@ -26,7 +26,7 @@ def test_many_caches_of_a_node_lie_side_by_side() -> None:
 
 def test_a_node_of_several_packages_is_drawn_around_them() -> None:
     machine = kunpeng()
-    whole = dataclasses.replace(machine.nodes[0], cpus=machine.cpus.online)
+    whole = machine.nodes[0]._replace(cpus=machine.cpus.online)
     tops = walk(dataclasses.replace(machine, nodes=(whole,), caches=())).tops
     assert shape(tops) == [("node", 0, [("package", number, []) for number in range(4)])]
 
@@ -50,7 +50,7 @@ def test_a_cache_that_spans_nodes_is_in_the_package_and_named_as_an_overlap() ->
 
 def test_nodes_that_list_each_others_cpus_contain_nothing() -> None:
     machine = kunpeng()
-    same = tuple(dataclasses.replace(node, cpus=machine.cpus.online) for node in machine.nodes)
+    same = tuple(node._replace(cpus=machine.cpus.online) for node in machine.nodes)
     walked = walk(dataclasses.replace(machine, nodes=same, caches=()))
     assert all(not top.inside for top in walked.tops)
     assert len(walked.tops) == 4 + 8
@@ -58,5 +58,5 @@ def test_nodes_that_list_each_others_cpus_contain_nothing() -> None:
 
 def test_memory_only_nodes_stand_apart() -> None:
     machine = kunpeng()
-    empty = dataclasses.replace(machine.nodes[7], cpus=CpuSet(), packages=())
+    empty = machine.nodes[7]._replace(cpus=CpuSet(), packages=())
     assert walk(dataclasses.replace(machine, nodes=(*machine.nodes[:7], empty))).memory_only == (empty,)

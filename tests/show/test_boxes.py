@@ -148,7 +148,7 @@ def test_a_machine_of_2048_cpus_is_a_screen_in_80_columns(name: str) -> None:
 def test_what_is_folded_says_what_differs() -> None:
     one = machine(SHAPES["2,048 CPUs in 16 packages"], devices=[3])
     nodes = list(one.nodes)
-    nodes[5] = dataclasses.replace(nodes[5], memory_kib=128 << 20, free_kib=1 << 19)
+    nodes[5] = nodes[5]._replace(memory_kib=128 << 20, free_kib=1 << 19)
     lines = text_of(dataclasses.replace(one, nodes=tuple(nodes)))
     rows = {line.split("node ")[1].split(" ")[0]: line for line in lines if line.startswith("  package")}
     assert rows["5"].endswith("128 GiB, 0.5 free")
@@ -164,7 +164,7 @@ def test_expanded_nothing_is_folded() -> None:
 def test_offline_disallowed_and_isolated_cores_have_their_signs() -> None:
     one = machine(Shape(2, 1, 1, 8, 2), offline="15,31", isolated="0,16,1")
     allowed = one.cpus.online - CpuSet.parse("4-5,20")
-    one = dataclasses.replace(one, cpus=dataclasses.replace(one.cpus, allowed=allowed))
+    one = dataclasses.replace(one, cpus=one.cpus._replace(allowed=allowed))
     lines = text_of(one, 120)
     assert "|¦:: /,::" in "\n".join(lines)
     assert any("offline, place unknown" in line for line in lines)
@@ -232,13 +232,13 @@ def test_cpus_of_no_node_package_or_core_are_drawn_too() -> None:
 
 def test_nodes_that_contradict_each_other_draw_no_core_twice() -> None:
     one = machine(Shape(2, 2, 1, 4))
-    same = tuple(dataclasses.replace(node, cpus=one.cpus.online) for node in one.nodes)
+    same = tuple(node._replace(cpus=one.cpus.online) for node in one.nodes)
     assert_drawn_whole(dataclasses.replace(one, nodes=same, caches=()), 80)
 
 
 def test_devices_stand_in_the_box_of_their_node_and_those_of_unknown_node_below() -> None:
     one = kunpeng()
-    last = dataclasses.replace(one.devices[-1], node=None, node_source=None)
+    last = one.devices[-1]._replace(node=None, node_source=None)
     lines = text_of(dataclasses.replace(one, devices=(*one.devices[:-1], last)))
     assert any("npu d0 d1" in line for line in lines if line.startswith("│"))
     assert not any("d7" in line for line in lines if line.startswith("│"))

@@ -37,8 +37,8 @@ def crossing() -> Machine:
     halves = CpuSet.span(48, 143)
     distances = {0: 17, 1: 28, 2: 10}
     nodes = (
-        dataclasses.replace(machine.nodes[0], distances={0: 10, 1: 32, 2: 17}),
-        dataclasses.replace(machine.nodes[1], cpus=halves, packages=(0, 1), distances={0: 32, 1: 10, 2: 28}),
+        machine.nodes[0]._replace(distances={0: 10, 1: 32, 2: 17}),
+        machine.nodes[1]._replace(cpus=halves, packages=(0, 1), distances={0: 32, 1: 10, 2: 28}),
         Node(2, EMPTY, 64 << 20, None, (), None, distances),
     )
     strange = (Cache(3, "Instruction", 1, CpuSet.span(0, 3)), Cache(4, "Instruction", 1, CpuSet.span(0, 3)))

@@ -42,7 +42,7 @@ def test_the_description_of_an_irregular_machine_is_refused_with_the_level() -> 
     shorn = dataclasses.replace(machine, caches=machine.caches[:-1])
     with pytest.raises(UsageError, match="Package 1 holds 11 × L3Cache, 8 × L2Cache"):
         synthetic_text(shorn)
-    node = dataclasses.replace(machine.nodes[1], memory_kib=1 << 20)
+    node = machine.nodes[1]._replace(memory_kib=1 << 20)
     with pytest.raises(UsageError, match="nodes 1 and 0 differ in memory by more than a tenth"):
         synthetic_text(dataclasses.replace(machine, nodes=(machine.nodes[0], node)))
     crossing = Core(CpuSet.of([95, 96]), None, None, None)

@@ -121,8 +121,8 @@ def with_all_inside(place: Place) -> list[Place]:
 
 def test_offline_disallowed_and_isolated_cpus_are_named_in_the_second_line() -> None:
     machine = kunpeng()
-    cpus = dataclasses.replace(
-        machine.cpus, offline=CpuSet.parse("192-195"), allowed=CpuSet.parse("0-47"), isolated=CpuSet.parse("2-23")
+    cpus = machine.cpus._replace(
+        offline=CpuSet.parse("192-195"), allowed=CpuSet.parse("0-47"), isolated=CpuSet.parse("2-23")
     )
     told = text_of(dataclasses.replace(machine, cpus=cpus, nodes_allowed=CpuSet.parse("0-1")), 120)[1]
     assert told == "offline: 192-195; allowed: 0-47 (48 of 192); memory of nodes 0-1 only; isolated: 2-23"
@@ -149,7 +149,7 @@ def sibling_pairs(online: CpuSet) -> Machine:
     return dataclasses.replace(kunpeng(), caches=tuple(caches), cores=tuple(cores), clusters=())
 
 
-def test_figures_of_memory_are_a_column_in_a_narrow_window_too(tmp_path: Path) -> None:
+def test_figures_of_memory_are_a_column_in_a_narrow_window_too() -> None:
     lines = text_of(kept_machine("qemu-chiplets"), 40)
     assert len({line.index("0.7 GiB,") for line in lines if "0.7 GiB," in line}) == 1
     assert len({line.index("L3") for line in lines if "die" in line and "L3" in line}) == 1
@@ -157,9 +157,9 @@ def test_figures_of_memory_are_a_column_in_a_narrow_window_too(tmp_path: Path) -
 
 def test_unknown_is_a_question_mark_and_never_a_zero() -> None:
     machine = kunpeng()
-    nodes = tuple(dataclasses.replace(node, memory_kib=None, free_kib=None) for node in machine.nodes)
-    devices = tuple(dataclasses.replace(one, node=None, node_source=None) for one in machine.devices)
-    cpus = dataclasses.replace(machine.cpus, allowed=None)
+    nodes = tuple(node._replace(memory_kib=None, free_kib=None) for node in machine.nodes)
+    devices = tuple(one._replace(node=None, node_source=None) for one in machine.devices)
+    cpus = machine.cpus._replace(allowed=None)
     unknown = dataclasses.replace(machine, arch=None, model=None, nodes=nodes, devices=devices, cpus=cpus)
     lines = text_of(unknown)
     assert lines[0].startswith("architecture ?, model ?: 4 packages")
@@ -172,8 +172,8 @@ def test_unknown_is_a_question_mark_and_never_a_zero() -> None:
 def test_a_node_that_crosses_packages_is_named_in_words() -> None:
     machine = kunpeng()
     first, second, third, *others = machine.nodes
-    crossing = dataclasses.replace(first, cpus=CpuSet.parse("0-23,48-50"), packages=(0, 1))
-    cut = dataclasses.replace(third, cpus=CpuSet.parse("51-71"))
+    crossing = first._replace(cpus=CpuSet.parse("0-23,48-50"), packages=(0, 1))
+    cut = third._replace(cpus=CpuSet.parse("51-71"))
     lines = text_of(dataclasses.replace(machine, nodes=(crossing, second, cut, *others)))
     assert "node 0 spans packages 0, 1" in lines
     assert "L3 24 MiB spans nodes: 0,2" in lines

@@ -48,7 +48,7 @@ def test_nothing_is_said_of_clocks_that_nobody_tells() -> None:
 def test_huge_pages_and_memory_speeds_are_told_by_node() -> None:
     pools = (HugePages(2048, 1024, 1000), HugePages(1 << 20, 4, None))
     access = (Access(0, CpuSet.of([0]), 90, 90, 131_072, 65_536),)
-    nodes = (replace(ONE.nodes[0], huge_pages=pools, access=access), replace(ONE.nodes[1], access=access))
+    nodes = (ONE.nodes[0]._replace(huge_pages=pools, access=access), ONE.nodes[1]._replace(access=access))
     machine = replace(ONE, nodes=nodes)
     assert untied(huge_page_lines(machine)) == ["huge pages: 1,024 × 2 MiB, 1,000 free; 4 × 1 GiB on node 0"]
     assert untied(access_lines(machine)) == [
@@ -58,13 +58,13 @@ def test_huge_pages_and_memory_speeds_are_told_by_node() -> None:
 
 
 def test_tiers_are_told_from_fast_to_slow_where_there_are_several() -> None:
-    tiers = (replace(ONE.nodes[0], tier=961), replace(ONE.nodes[1], tier=4))
+    tiers = (ONE.nodes[0]._replace(tier=961), ONE.nodes[1]._replace(tier=4))
     assert tier_lines(replace(ONE, nodes=tiers)) == ["memory tiers, fastest first: node 1; node 0"]
     assert tier_lines(replace(ONE, nodes=(tiers[0], ONE.nodes[1]))) == []
 
 
 def test_isolation_offline_nodes_and_platform_are_words_of_the_state() -> None:
-    cpus = replace(ONE.cpus, nohz_full=CpuSet.span(2, 3), partitioned=CpuSet.span(8, 9))
+    cpus = ONE.cpus._replace(nohz_full=CpuSet.span(2, 3), partitioned=CpuSet.span(8, 9))
     machine = replace(
         ONE, cpus=cpus, nodes_offline=CpuSet.span(2, 3), platform=Platform("kvm", "docker", ("/proc/cpuinfo",))
     )

@@ -77,8 +77,8 @@ def test_names_with_an_underscore_within_them_stay_readable() -> None:
 
 def test_unknown_is_said_and_never_a_zero() -> None:
     one = epyc()
-    nodes = tuple(dataclasses.replace(node, memory_kib=None, free_kib=None) for node in one.nodes)
-    cpus = dataclasses.replace(one.cpus, allowed=None)
+    nodes = tuple(node._replace(memory_kib=None, free_kib=None) for node in one.nodes)
+    cpus = one.cpus._replace(allowed=None)
     text = markdown_text(dataclasses.replace(one, arch=None, model=None, nodes=nodes, cpus=cpus, cores=()))
     assert text.startswith(
         "## architecture unknown, model unknown\n\n- 2 packages, 2 nodes, cores unknown, 384 CPUs, memory unknown\n"

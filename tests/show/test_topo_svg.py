@@ -92,7 +92,7 @@ def test_any_text_makes_well_formed_xml(text: str) -> None:
 
 def test_states_of_cores_are_told_apart_and_explained() -> None:
     one = machine(Shape(1, 1, 1, 8, 2), offline="7", isolated="0,8")
-    one = dataclasses.replace(one, cpus=dataclasses.replace(one.cpus, allowed=one.cpus.online - one.nodes[0].cpus))
+    one = dataclasses.replace(one, cpus=one.cpus._replace(allowed=one.cpus.online - one.nodes[0].cpus))
     root = drawing(one)
     assert len(list(root.iter(f"{SVG}line"))) == 8 + 2
     assert any(text.startswith("isolated: 0,8") for text in texts(root))

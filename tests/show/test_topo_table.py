@@ -55,7 +55,7 @@ def test_a_machine_of_2048_cpus_is_a_table_of_as_many_rows() -> None:
 
 def test_offline_disallowed_and_isolated_cpus_are_flagged() -> None:
     one = machine(Shape(1, 1, 1, 8), offline="2-3", isolated="5")
-    one = dataclasses.replace(one, cpus=dataclasses.replace(one.cpus, allowed=CpuSet.parse("0-1,4-5")))
+    one = dataclasses.replace(one, cpus=one.cpus._replace(allowed=CpuSet.parse("0-1,4-5")))
     rows = {line.split()[0]: line.split()[-3:] for line in text_of(one, 120) if line[0].isdecimal()}
     assert rows == {
         "0-1": ["yes", "yes", "no"],
