@@ -30,7 +30,7 @@ def main():
     with contextlib.ExitStack() as at_end:
         home = unpacked(at_end)
         sys.path[0:1] = [os.path.join(home, "common"), os.path.join(home, tag)]
-        from numascope.__main__ import main as run  # noqa: PLC0415
+        from numascope.cli import main as run  # noqa: PLC0415
 
         run()
 
