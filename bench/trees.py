@@ -6,7 +6,7 @@ from pathlib import Path
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.machine.synthetic import synthetic_machine
+from numascope.machine.synthetic.machine import synthetic_machine
 
 _CACHES = (
     (0, 1, "Data", "48K"),

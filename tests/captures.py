@@ -10,6 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+MACHINES = Path(__file__).resolve().parent.parent / "snapshots" / "machines"
+"""The machines that numascope keeps, each a folder."""
+
 _STORE = Path(__file__).resolve().parent.parent.parent / "shared" / "captures"
 _READ = re.compile(
     r"""(?:^|/)(?:

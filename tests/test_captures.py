@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 from captures import expected
 
-from numascope.host.archive import open_archive
-from numascope.host.pci import PCI_DIRECTORY
+from numascope.host.archive.root import open_archive
+from numascope.host.pci.address import PCI_DIRECTORY
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Cache, Machine
 

@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from numascope.errors import UsageError
-from numascope.host.capture import LEFT_OUT, Capture, gather
-from numascope.host.pack import refuse_existing, usual_name, write_capture
+from numascope.host.archive.gather import LEFT_OUT, Capture, gather
+from numascope.host.archive.pack import refuse_existing, usual_name, write_capture
 from numascope.host.root import HostRoot
 from numascope.host.text import safe_text
 

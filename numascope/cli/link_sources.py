@@ -13,13 +13,13 @@ _LARGEST_TEXT: Final = 1 << 20
 
 def told_of(found: Found, text: str | None) -> list[Told]:
     """What each source says, the most trusted first; the library is asked on this host only."""
-    from numascope.host.kfd import read_kfd
+    from numascope.host.pci.kfd import read_kfd
     from numascope.machine.told import told_by_kfd, told_by_nvml, told_by_smi
 
     machine, root = found
     told = []
     if text is not None:
-        from numascope.host.smi_topo import parse_smi
+        from numascope.host.pci.smi import parse_smi
         from numascope.host.text import safe_text
         from numascope.host.user_file import read_user_file
 
@@ -28,7 +28,7 @@ def told_of(found: Found, text: str | None) -> list[Told]:
     if root is not None:
         told.append(told_by_kfd(read_kfd(root)))
     if root is not None and root.is_live:
-        from numascope.host.nvml import ask_nvml, load_nvml
+        from numascope.host.pci.nvml import ask_nvml, load_nvml
 
         library = load_nvml()
         report = None if library is None else ask_nvml(library)

@@ -44,7 +44,7 @@ def opened_machine(wanted: Wanted) -> Iterator[Found]:
     if wanted.xml is not None:
         yield Found(_from_xml(wanted.xml, io=wanted.io), None)
     elif wanted.synthetic is not None:
-        from numascope.machine.synthetic import synthetic_machine
+        from numascope.machine.synthetic.machine import synthetic_machine
 
         yield Found(synthetic_machine(wanted.synthetic), None)
     else:
@@ -62,14 +62,14 @@ def _named(machine: Machine) -> Machine:
     """With the processor's name as py-cpuinfo has it: the kernel of this architecture gives none."""
     from dataclasses import replace
 
-    from numascope.host.cpu_name import ask_cpu_name
+    from numascope.host.system.cpu_name import ask_cpu_name
 
     return replace(machine, model=ask_cpu_name())
 
 
 def _root_of(wanted: Wanted) -> HostRoot:
     if wanted.capture is not None:
-        from numascope.host.archive import open_archive
+        from numascope.host.archive.root import open_archive
 
         return open_archive(wanted.capture, wanted.inside)
     from numascope.host.root import HostRoot
@@ -80,8 +80,8 @@ def _root_of(wanted: Wanted) -> HostRoot:
 def _from_xml(path: str, *, io: bool) -> Machine:
     from numascope.host.text import safe_text
     from numascope.host.user_file import read_user_file
-    from numascope.machine.hwloc_parse import LARGEST_FILE
-    from numascope.machine.hwloc_xml import read_hwloc_xml
+    from numascope.machine.hwloc.parse import LARGEST_FILE
+    from numascope.machine.hwloc.xml import read_hwloc_xml
 
     return read_hwloc_xml(read_user_file(path, LARGEST_FILE, "hwloc XML"), safe_text(path), io=io)
 

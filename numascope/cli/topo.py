@@ -172,8 +172,8 @@ def _allowed(wanted: Wanted, pid: int) -> CpuSet:
 
 def _explained(found: Found, name: str, width: int) -> list[Line]:
     from numascope.errors import UsageError
-    from numascope.host import provenance
-    from numascope.show.explain import explain_lines, subject_of
+    from numascope.host.system import provenance
+    from numascope.show.topo.explain import explain_lines, subject_of
 
     machine, root = found
     if root is None:
@@ -196,7 +196,7 @@ def _diff(machine: Machine, other: str, inside: str | None, style: _Style, *, io
     from numascope.cli.machine_source import opened_machine, wanted_of
     from numascope.machine.compare import compare
     from numascope.show.ink import Span
-    from numascope.show.topo_diff import diff_document, diff_lines
+    from numascope.show.topo.diff import diff_document, diff_lines
 
     with opened_machine(wanted_of(other, inside, io=io)) as found:
         differences = compare(machine, found.machine)
@@ -226,10 +226,10 @@ def _linked(found: Found, text: str | None) -> tuple[Machine, tuple[Link, ...]]:
 
 def _show_links(machine: Machine, links: tuple[Link, ...], style: _Style) -> None:
     from numascope.show.ink import Span
-    from numascope.show.topo_links import link_document, link_lines
+    from numascope.show.topo.links import link_document, link_lines
 
     if style.format == "json":
-        from numascope.show.topo_document import topo_document
+        from numascope.show.topo.document import topo_document
 
         document = topo_document(machine)
         inner = document["machine"]
@@ -243,7 +243,7 @@ def _show_links(machine: Machine, links: tuple[Link, ...], style: _Style) -> Non
 def _show(machine: Machine, style: _Style) -> None:
     """Prints the machine in the format that was asked for."""
     if style.format == "json":
-        from numascope.show.topo_document import topo_document
+        from numascope.show.topo.document import topo_document
 
         echo_json(topo_document(machine))
     elif style.format in ("svg", "md", "xml", "synthetic"):
@@ -254,32 +254,32 @@ def _show(machine: Machine, style: _Style) -> None:
 
 def _text(machine: Machine, style: _Style) -> str:
     if style.format == "svg":
-        from numascope.show.topo_svg import svg_text
+        from numascope.show.svg.picture import svg_text
 
         return svg_text(machine, style.theme)
     if style.format == "md":
-        from numascope.show.topo_markdown import markdown_text
+        from numascope.show.topo.markdown import markdown_text
 
         return markdown_text(machine)
     if style.format == "xml":
-        from numascope.show.hwloc_xml import hwloc_xml
+        from numascope.show.topo.hwloc_xml import hwloc_xml
 
         return hwloc_xml(machine)
-    from numascope.show.synthetic import synthetic_text
+    from numascope.show.topo.synthetic import synthetic_text
 
     return f"{synthetic_text(machine)}\n"
 
 
 def _lines(machine: Machine, style: _Style) -> list[Line]:
     if style.format == "boxes":
-        from numascope.show.boxes import box_lines
+        from numascope.show.boxes.picture import box_lines
 
         return box_lines(machine, style.width, expand=style.expand, lit=style.lit)
     if style.format == "table":
-        from numascope.show.topo_table import table_lines
+        from numascope.show.topo.table import table_lines
 
         return table_lines(machine, style.width, style.only)
-    from numascope.show.topo import topo_lines
+    from numascope.show.topo.lines import topo_lines
 
     return topo_lines(machine, style.width)
 

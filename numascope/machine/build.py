@@ -7,10 +7,15 @@ from collections.abc import Sequence
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import InputError
-from numascope.host import cgroups, cpu_records, devices, isolation, parse, pci, sysfs
-from numascope.host.cpufreq import read_policies
-from numascope.host.platform import read_platform
+from numascope.host import parse
+from numascope.host.pci.address import PCI_DIRECTORY
+from numascope.host.pci.devices import DeviceRecord, read_devices
 from numascope.host.root import HostRoot
+from numascope.host.system import cgroups, isolation
+from numascope.host.system import lists as system
+from numascope.host.system.clocks import read_policies
+from numascope.host.system.cpus import CpuRecord, read_cpus
+from numascope.host.system.platform import read_platform
 from numascope.machine import quirks
 from numascope.machine.groups import (
     build_caches,
@@ -31,11 +36,11 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     With `io` also its NICs and NVMe drives; with `details` also what placing threads does not need: clocks, huge pages,
     memory tiers and HMAT figures, hypervisor and container, offloaded RCU callbacks and cpuset partitions.
     """
-    lists = sysfs.read_cpu_lists(root)
-    every_record = cpu_records.read_cpus(root, lists.online)
+    lists = system.read_cpu_lists(root)
+    every_record = read_cpus(root, lists.online)
     if not every_record:
         raise InputError(
-            os.path.join(root.path, sysfs.CPU_DIRECTORY), "no cpuN directory: the root must hold a copy of /sys"
+            os.path.join(root.path, system.CPU_DIRECTORY), "no cpuN directory: the root must hold a copy of /sys"
         )
     limits = cgroups.limits_of_reader(root)
     cpus = _cpus(lists, every_record, limits)
@@ -48,27 +53,27 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     records = online_records(every_record, online)
     packages, package_note = build_packages(records, online)
     package_of = {cpu: package.id for package in packages for cpu in package.cpus}
-    node_records = sysfs.read_nodes(root)
+    node_records = system.read_nodes(root)
     is_implicit = not node_records
     if is_implicit:
-        node_records = (sysfs.NodeRecord(0, online, sysfs.read_memory(root), None, ()),)
+        node_records = (system.NodeRecord(0, online, system.read_memory(root), None, ()),)
     node_of = node_of_each(node_records, online)
     rows, distance_note = quirks.distance_rows(node_records)
     memories = read_memories(root, node_records) if details else Memories()
     nodes = build_nodes(node_records, online, packages, rows, memories)
     node_cpus = {node.id: node.cpus for node in nodes}
     dies = build_groups(records, online, "die", package_of)
-    kinds = build_kinds(records, sysfs.read_kind_lists(root))
+    kinds = build_kinds(records, system.read_kind_lists(root))
     cores = build_cores(records, online, package_of, dies, node_of, kinds)
     caches = build_caches(records, online, node_records, node_cpus)
-    cpuinfo = sysfs.read_cpuinfo(root)
-    device_records = devices.read_devices(root, node_cpus, io=io)
+    cpuinfo = system.read_cpuinfo(root)
+    device_records = read_devices(root, node_cpus, io=io)
     found = tuple(map(_device, device_records))
     missing = [
         quirks.online_without_directory(lists.online, every_record),
         quirks.cpus_without_topology(records, online),
         None if caches else "the kernel describes no caches",
-        None if root.is_live or root.names(pci.PCI_DIRECTORY) else "no PCI files: accelerators are unknown",
+        None if root.is_live or root.names(PCI_DIRECTORY) else "no PCI files: accelerators are unknown",
     ]
     notes = [
         package_note,
@@ -108,7 +113,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     )
 
 
-def _cpus(lists: sysfs.CpuLists, records: Sequence[cpu_records.CpuRecord], limits: cgroups.CpusetLimits) -> Cpus:
+def _cpus(lists: system.CpuLists, records: Sequence[CpuRecord], limits: cgroups.CpusetLimits) -> Cpus:
     directories = CpuSet.of(record.number for record in records)
     present = directories if lists.present is None else lists.present
     online = (quirks.online_from_directories(records) if lists.online is None else lists.online) & directories
@@ -119,7 +124,7 @@ def _cpus(lists: sysfs.CpuLists, records: Sequence[cpu_records.CpuRecord], limit
     return Cpus(possible, present, online, present - online, allowed, isolated, nohz_full)
 
 
-def _device(record: devices.DeviceRecord) -> Device:
+def _device(record: DeviceRecord) -> Device:
     return Device(
         record.address,
         record.class_code,
@@ -136,7 +141,7 @@ def _device(record: devices.DeviceRecord) -> Device:
     )
 
 
-def _lent_out(records: Sequence[devices.DeviceRecord]) -> str | None:
+def _lent_out(records: Sequence[DeviceRecord]) -> str | None:
     """The virtual functions that are left out, with whose they are."""
     lenders = [f"{record.virtual_functions} of {record.address}" for record in records if record.virtual_functions]
     return f"virtual functions are not listed: {', '.join(lenders)}" if lenders else None

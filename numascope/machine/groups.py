@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host.cpu_records import CpuRecord
-from numascope.host.cpufreq import PolicyRecord
-from numascope.host.sysfs import NodeRecord
+from numascope.host.system.clocks import PolicyRecord
+from numascope.host.system.cpus import CpuRecord
+from numascope.host.system.lists import NodeRecord
 from numascope.machine import quirks
 from numascope.machine.objects import Cache, Core, CoreKind, FrequencyPolicy, Group, Package
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host import node_memory
 from numascope.host.root import HostRoot
-from numascope.host.sysfs import NodeRecord
+from numascope.host.system import memory as node_memory
+from numascope.host.system.lists import NodeRecord
 from numascope.machine.objects import Access, HugePages, Node, Package
 
 

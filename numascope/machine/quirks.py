@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host.cpu_records import CpuRecord
-from numascope.host.sysfs import CPU_DIRECTORY, NODE_DIRECTORY, NodeRecord
+from numascope.host.system.cpus import CpuRecord
+from numascope.host.system.lists import CPU_DIRECTORY, NODE_DIRECTORY, NodeRecord
 from numascope.machine.objects import Core, Device, Node, Package
 
 NO_CLUSTER: Final = 65_535

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY
 from numascope.errors import InputError
-from numascope.host.kfd import Kfd
-from numascope.host.nvml import NvmlReport
-from numascope.host.pci import address_order
-from numascope.host.smi_topo import SmiDevice, SmiTopology
+from numascope.host.pci.address import address_order
+from numascope.host.pci.kfd import Kfd
+from numascope.host.pci.nvml import NvmlReport
+from numascope.host.pci.smi import SmiDevice, SmiTopology
 from numascope.machine import quirks
 from numascope.machine.links import Link
 from numascope.machine.objects import Claim, Device, Machine

@@ -7,8 +7,8 @@ import time
 from typing import Final
 
 from numascope.host import procfs
-from numascope.host.cgroups import cpuset_of
 from numascope.host.root import DeniedError, HostRoot
+from numascope.host.system.cgroups import cpuset_of
 from numascope.host.text import safe_text
 from numascope.observe.sample import ProcessFacts
 

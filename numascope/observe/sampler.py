@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from numascope.host import counters
 from numascope.host.affinity import AffinityReader
 from numascope.host.parse_proc import parse_schedstat
 from numascope.host.root import AbsentError, DeniedError, HostRoot
+from numascope.host.system import counters
 from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.facts import read_facts
 from numascope.observe.sample import CpuTicks, NodeCounters, ProcessFacts, Sample, Threads

@@ -6,9 +6,9 @@ from numascope.review.report import Placement, Report
 from numascope.show.canvas import fitted, text_cells
 from numascope.show.glyphs import FRAME, VERDICTS, mark
 from numascope.show.ink import Line, Span
-from numascope.show.map import lit_words
-from numascope.show.map_areas import Area, areas_of, levels_of
-from numascope.show.map_draw import lit_glyph, lit_legend
+from numascope.show.map.areas import Area, areas_of, levels_of
+from numascope.show.map.draw import lit_glyph, lit_legend
+from numascope.show.map.picture import lit_words
 from numascope.show.overview import rule_line
 
 

@@ -9,8 +9,8 @@ from numascope.review.report import Report
 from numascope.show.canvas import fitted, wrapped
 from numascope.show.finding_lines import findings_list
 from numascope.show.ink import Line, Span
-from numascope.show.map import map_picture
-from numascope.show.map_layout import map_rows
+from numascope.show.map.layout import map_rows
+from numascope.show.map.picture import map_picture
 from numascope.show.overview import counts_line, watched_line
 from numascope.show.rank_lines import ranks_table
 

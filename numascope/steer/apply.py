@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.host.cgroups import cpuset_of
 from numascope.host.here import online_cpus, possible_cpus
 from numascope.host.root import AbsentError, HostRoot
+from numascope.host.system.cgroups import cpuset_of
 from numascope.review.change import Change, Result
 from numascope.steer import records
 from numascope.steer.journal import OpenEntry

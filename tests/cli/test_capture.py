@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from numascope.cli.capture import capture
 from numascope.errors import InputError, UsageError
-from numascope.host.archive import open_archive
+from numascope.host.archive.root import open_archive
 from numascope.machine.build import build_machine
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from captures import MACHINES
 from processes import OWN_CPUS, program
 
-MACHINES = Path(__file__).resolve().parent.parent.parent / "snapshots" / "machines"
 TWO_SOCKETS = str(MACHINES / "qemu-two-socket" / "host.tar.gz")
 CHIPLETS = str(MACHINES / "qemu-chiplets" / "host.tar.gz")
 WORDS = "package:2 node:2 l3:2 core:4 pu:2"

@@ -5,10 +5,10 @@ from linked_machines import device, machine_of
 from smi_texts import FOUR_GPUS, NPU_MAP, NPU_MATRIX, NPU_MESH, NPU_TABLE, TWO_DIES
 
 from numascope.errors import InputError
-from numascope.host.device_nodes import NodeClaim
-from numascope.host.kfd import Kfd, KfdGpu
-from numascope.host.nvml import NvmlReport
-from numascope.host.smi_topo import parse_smi
+from numascope.host.pci.kfd import Kfd, KfdGpu
+from numascope.host.pci.nodes import NodeClaim
+from numascope.host.pci.nvml import NvmlReport
+from numascope.host.pci.smi import parse_smi
 from numascope.machine.links import Link
 from numascope.machine.objects import Claim, Machine
 from numascope.machine.told import Told, told_by_kfd, told_by_nvml, told_by_smi, with_claims

@@ -13,7 +13,7 @@ from numascope.review.report import Report
 from numascope.show.canvas import fitted
 from numascope.show.finding_lines import finding_blocks, finding_names
 from numascope.show.ink import Line, Span
-from numascope.show.map_layout import map_rows
+from numascope.show.map.layout import map_rows
 from numascope.show.overview import counts_line, rule_line
 from numascope.show.rank_lines import ranks_table
 from numascope.show.rows import worst_threads

@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from numascope.review.report import Placement, Report
-from numascope.show.map import Picture, Place, map_picture
-from numascope.show.map_cells import ran_outside
+from numascope.show.map.cells import ran_outside
+from numascope.show.map.picture import Picture, Place, map_picture
 from numascope.tui.keys import bindings_of
 from numascope.tui.widgets.lines import LinesView
 

@@ -1,0 +1,151 @@
+"""What stands below the picture of boxes: the signs that were used, and what all parts have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from numascope.cpuset import EMPTY
+from numascope.machine.objects import Cache, Machine
+from numascope.machine.walk import Overlap, Walk
+from numascope.show.boxes.box import Box, More
+from numascope.show.boxes.cores import CoreRun
+from numascope.show.canvas import cells, joined
+from numascope.show.glyphs import CORES, LIT_CORES, Glyph
+from numascope.show.ink import Line, Span
+from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
+from numascope.show.topo.tree import cache_words
+from numascope.show.topo.words import cpu_list, plural, wrap
+
+_STEPPED: Final = re.compile(r"\b([0-9]+)-([0-9]+):([0-9]+)\b")
+_MEANINGS: Final = {
+    "many": "core with more threads",
+    "lone": "CPU of no known core",
+    "isolated": "isolated",
+    "isolated-part": "isolated in part",
+    "denied": "not allowed",
+    "denied-part": "not allowed in part",
+    "offline": "offline",
+    "lit": "may run on all of the core",
+    "lit-part": "on a part of it",
+    "unlit": "may not",
+}
+
+
+def legend_lines(machine: Machine, walked: Walk, boxes: Sequence[Box | More], width: int) -> list[Line]:
+    """Signs, sibling rule, caches, devices, distances and notes, none wider than `width`."""
+    found = _signs(machine, boxes, width)
+    facts = [
+        *overlap_words(walked.overlaps),
+        *(
+            f"{name} {group.id}: {cpu_list(group.cpus)}"
+            for name, level in (("drawer", machine.drawers), ("book", machine.books))
+            for group in level
+        ),
+        *core_lines(machine),
+        *kind_lines(machine),
+        *cache_lines(machine),
+    ]
+    asides = [*stepped_words(boxes), *(f"- {note}" for note in machine.notes)]
+    found += [(Span(text),) for text in _joined(facts, width)]
+    found += [(Span(text),) for text in device_lines(machine, width)]
+    found += [(Span(line),) for text in distance_lines(machine, width) for line in wrap(text, width)]
+    return found + [(Span(line, "dim"),) for aside in asides for line in wrap(aside, width)]
+
+
+def _joined(facts: Sequence[str], width: int) -> list[str]:
+    """The facts in order, short ones in one line."""
+    lines: list[str] = []
+    for fact in facts:
+        if lines and len(lines[-1]) + 2 + len(fact) <= width:
+            lines[-1] += f"; {fact}"
+        else:
+            lines.append(fact)
+    return [piece for line in lines for piece in wrap(line, width)]
+
+
+def _runs(boxes: Iterable[Box | More]) -> Iterator[CoreRun]:
+    for box in boxes:
+        if isinstance(box, Box):
+            yield from box.runs
+            yield from _runs(box.inside)
+
+
+def core_signs(machine: Machine, boxes: Iterable[Box | More]) -> list[tuple[str, int, str]]:
+    """The signs that are drawn: name, threads of such a core, meaning."""
+    used = {glyph for run in _runs(boxes) for group in run.groups for glyph in group}
+    told: set[str] = set()
+    return [
+        (name, int(name) if name.isdecimal() else 1, _meaning(name, machine, told))
+        for name, glyph in (*CORES.items(), *LIT_CORES.items())
+        if glyph in used
+    ]
+
+
+def _signs(machine: Machine, boxes: Sequence[Box | More], width: int) -> list[Line]:
+    """Each sign that was drawn, with its meaning, and what a group is; as many in a line as fit."""
+    entries = [((CORES | LIT_CORES)[name], meaning) for name, _, meaning in core_signs(machine, boxes)]
+    texts: list[tuple[Span, ...]] = [(_drawn(glyph), Span(f" {meaning}")) for glyph, meaning in entries]
+    if groups := sorted({run.word for run in _runs(boxes) if run.word}):
+        texts.append((Span(f"a group is {' or '.join(groups)}"),))
+    lines: list[Line] = []
+    for spans in texts:
+        if lines and cells(lines[-1]) + 3 + cells(spans) <= width:
+            lines[-1] = joined([*lines[-1], Span("   "), *spans])
+        elif cells(spans) <= width:
+            lines.append(joined(spans))
+        else:
+            first, *rest = wrap(spans[-1].text, width - 1)
+            lines += [joined([*spans[:-1], Span(first)]), *((Span(line),) for line in rest)]
+    return lines
+
+
+def _drawn(glyph: Glyph) -> Span:
+    return Span(glyph.sign, glyph.token, bold=glyph.bold, reverse=glyph.reverse)
+
+
+def _meaning(name: str, machine: Machine, told: set[str]) -> str:
+    """The words for a sign, with the CPUs that are isolated or not allowed, once."""
+    if name.isdecimal():
+        return f"core with {plural(int(name), 'thread')}"
+    what = name.removesuffix("-part")
+    cpus = {
+        "isolated": machine.cpus.isolated | machine.cpus.partitioned,
+        "denied": machine.cpus.online - (machine.cpus.allowed or EMPTY),
+    }.get(what)
+    if not cpus or what in told:
+        return _MEANINGS[name]
+    told.add(what)
+    return f"{_MEANINGS[name]}: {cpu_list(cpus)}"
+
+
+def overlap_words(overlaps: Sequence[Overlap]) -> list[str]:
+    """What crosses borders: `node 0 spans packages 0, 1`; caches of one sort together."""
+    found: dict[str, list[str]] = {}
+    for overlap in overlaps:
+        thing, numbers = overlap.place.thing, overlap.numbers
+        if isinstance(thing, Cache):
+            found.setdefault(f"{cache_words(thing)} spans {overlap.kind}s: ", []).append(",".join(map(str, numbers)))
+        else:
+            name = f"{overlap.place.kind} {overlap.place.number}"
+            found.setdefault(f"{name} spans {overlap.kind}s ", []).append(", ".join(map(str, numbers)))
+    return [key + "; ".join(spans) for key, spans in found.items()]
+
+
+def stepped_words(boxes: Iterable[Box | More]) -> list[str]:
+    """What a list in steps means, by the first one that the boxes have."""
+    for text in _texts(boxes):
+        if (found := _STEPPED.search(text)) is not None:
+            ordinal = found[3] + {"2": "nd", "3": "rd"}.get(found[3], "th")
+            return [f"{found[0]} is every {ordinal} CPU from {found[1]} to {found[2]}, as taskset writes it"]
+    return []
+
+
+def _texts(boxes: Iterable[Box | More]) -> Iterator[str]:
+    for box in boxes:
+        if isinstance(box, More):
+            yield from box.entries
+        else:
+            yield from (*box.head, *box.labels[:1])
+            yield from _texts(box.inside)

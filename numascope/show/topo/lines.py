@@ -1,0 +1,119 @@
+"""The text of `numascope topo`: header, tree, and what all parts have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Cache, Machine
+from numascope.machine.walk import Overlap, Walk, walk
+from numascope.show.ink import Line, Span
+from numascope.show.topo.details import (
+    access_lines,
+    clock_lines,
+    huge_page_lines,
+    isolation_words,
+    offline_node_words,
+    platform_words,
+    tier_lines,
+)
+from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
+from numascope.show.topo.tree import cache_words, tree_lines
+from numascope.show.topo.words import cpu_list, gib, plural, tied, wrap
+
+_STEPPED = re.compile(r"\b([0-9]+)-([0-9]+):([0-9]+)\b")
+
+
+def topo_lines(machine: Machine, width: int = 80) -> list[Line]:
+    """The machine as lines of text, none wider than `width` cells."""
+    walked = walk(machine)
+    head = [line for text in (_header(machine), _state(machine)) for line in wrap(text, width)]
+    facts = [line for text in _facts(machine, walked, width) for line in wrap(text, width)]
+    devices = device_lines(machine, width)
+    distances = [line for text in distance_lines(machine, width) for line in wrap(text, width)]
+    found: list[Line] = [*((Span(text),) for text in head), (), *tree_lines(machine, walked, width)]
+    found += [(Span(text),) for text in [*facts, *([""] if devices else []), *devices, *distances]]
+    asides = [_legend(found), *(f"- {note}" for note in machine.notes)]
+    return found + [(Span(text, "dim"),) for aside in asides if aside for text in wrap(aside, width)]
+
+
+def _header(machine: Machine) -> str:
+    sizes = [node.memory_kib for node in machine.nodes]
+    known = [size for size in sizes if size is not None]
+    memory = f"{gib(sum(known))} GiB" if known else "memory ?"
+    counts = [
+        plural(len(machine.packages), "package") if machine.packages else "packages ?",
+        *([plural(len(machine.dies), "die")] if len(machine.dies) > len(machine.packages) else []),
+        plural(len(machine.nodes), "node"),
+        plural(len(machine.cores), "core") if machine.cores else "cores ?",
+        plural(len(machine.cpus.online), "CPU"),
+        memory if len(known) in (0, len(sizes)) else f"at least {memory}",
+    ]
+    name = f"{machine.arch or 'architecture ?'}, {machine.model or 'model ?'}"
+    return f"{name}: {', '.join(map(tied, counts))}"
+
+
+def _state(machine: Machine) -> str:
+    cpus = machine.cpus
+    parts = [f"offline: {cpu_list(cpus.offline)}" if cpus.offline else "all CPUs online"]
+    if cpus.allowed is None:
+        parts.append("allowed ?")
+    elif cpus.allowed == cpus.online:
+        parts.append("all allowed")
+    else:
+        parts.append(f"allowed: {cpu_list(cpus.allowed) or 'none'} ({len(cpus.allowed)} of {len(cpus.online)})")
+    every_node = CpuSet.of(node.id for node in machine.nodes)
+    if machine.nodes_allowed is not None and machine.nodes_allowed != every_node:
+        word = "no node" if not machine.nodes_allowed else "node" if len(machine.nodes_allowed) == 1 else "nodes"
+        parts.append(f"memory of {word} {machine.nodes_allowed}".rstrip() + " only")
+    parts.append(f"isolated: {cpu_list(cpus.isolated)}" if cpus.isolated else "none isolated")
+    parts += [*isolation_words(machine), *offline_node_words(machine), *platform_words(machine)]
+    return ("; " if any(":" in part for part in parts) else ", ").join(map(tied, parts))
+
+
+def _facts(machine: Machine, walked: Walk, width: int) -> list[str]:
+    cores, caches = core_lines(machine), cache_lines(machine)
+    if cores and caches and len(cores[-1]) + len(caches[0]) + 2 <= width:
+        cores, caches = [*cores[:-1], f"{cores[-1]}; {caches[0]}"], caches[1:]
+    levels = (("drawer", machine.drawers), ("book", machine.books))
+    return [
+        *_overlaps(walked.overlaps),
+        *(f"{name} {group.id}: {cpu_list(group.cpus)}" for name, groups in levels for group in groups),
+        *cores,
+        *kind_lines(machine),
+        *caches,
+        *clock_lines(machine),
+        *huge_page_lines(machine),
+        *tier_lines(machine),
+        *access_lines(machine),
+    ]
+
+
+def _overlaps(overlaps: Sequence[Overlap]) -> list[str]:
+    """What crosses borders: `node 0 spans packages 0, 1`; caches of one sort together."""
+    found: dict[str, list[str]] = {}
+    for overlap in overlaps:
+        place = overlap.place
+        if isinstance(place.thing, Cache):
+            key, among = f"{cache_words(place.thing)} spans {overlap.kind}s: ", ",".join(map(str, overlap.numbers))
+        else:
+            key, among = f"{place.kind} {place.number} spans {overlap.kind}s ", ", ".join(map(str, overlap.numbers))
+        found.setdefault(key, []).append(among)
+    return [key + "; ".join(spans) for key, spans in found.items()]
+
+
+def _legend(lines: list[Line]) -> str:
+    """What a list in steps means, by the first one that was written."""
+    for line in lines:
+        for span in line:
+            found = _STEPPED.search(span.text)
+            if found:
+                return (
+                    f"{found[0]} is every {_ordinal(found[3])} CPU from {found[1]} to {found[2]}, as taskset writes it"
+                )
+    return ""
+
+
+def _ordinal(number: str) -> str:
+    return number + {"2": "nd", "3": "rd"}.get(number, "th")
