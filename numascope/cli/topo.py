@@ -273,8 +273,10 @@ def _text(machine: Machine, style: _Style) -> str:
 def _lines(machine: Machine, style: _Style) -> list[Line]:
     if style.format == "boxes":
         from numascope.show.boxes.picture import box_lines
+        from numascope.show.topo.lines import head_lines
 
-        return box_lines(machine, style.width, expand=style.expand, lit=style.lit)
+        picture = box_lines(machine, style.width, expand=style.expand, lit=style.lit)
+        return [*head_lines(machine, style.width), (), *picture]
     if style.format == "table":
         from numascope.show.topo.table import table_lines
 

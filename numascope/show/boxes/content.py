@@ -171,7 +171,7 @@ def _all_boxes(boxes: Iterable[Box | More]) -> Iterator[Box]:
 
 
 def memory_words(node: Node, like: Node | None = None) -> str:
-    """A node's memory with its kind and tier; beside a node of equal size what is free only."""
+    """A node's memory with its kind; beside a node of equal size what is free only."""
     if node.memory_kib is None:
         return "memory ?"
     if not node.memory_kib:
@@ -181,8 +181,7 @@ def memory_words(node: Node, like: Node | None = None) -> str:
     free = "" if node.free_kib is None else f"{node.free_kib / (1 << 20):,.1f} free"
     if like is not None and like.memory_kib and total == f"{gib(like.memory_kib)} GiB" and node.kind == like.kind:
         return free
-    tier = "" if node.tier is None else f"tier {node.tier}"
-    return ", ".join(filter(None, [named, free, tier]))
+    return ", ".join(filter(None, [named, free]))
 
 
 def _merged(place: Place) -> tuple[list[Place], list[Place], list[Place]]:

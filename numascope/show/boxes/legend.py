@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY
-from numascope.machine.objects import Cache, Machine
-from numascope.machine.walk import Overlap, Walk
+from numascope.machine.objects import Machine
+from numascope.machine.walk import Walk
 from numascope.show.boxes.box import Box, More
 from numascope.show.boxes.cores import CoreRun
 from numascope.show.canvas import cells, joined
 from numascope.show.glyphs import CORES, LIT_CORES, Glyph
 from numascope.show.ink import Line, Span
+from numascope.show.topo.asides import overlap_words, stepped_words
+from numascope.show.topo.details import tier_lines
 from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
-from numascope.show.topo.tree import cache_words
 from numascope.show.topo.words import cpu_list, plural, wrap
 
-_STEPPED: Final = re.compile(r"\b([0-9]+)-([0-9]+):([0-9]+)\b")
 _MEANINGS: Final = {
     "many": "core with more threads",
     "lone": "CPU of no known core",
@@ -46,8 +45,9 @@ def legend_lines(machine: Machine, walked: Walk, boxes: Sequence[Box | More], wi
         *core_lines(machine),
         *kind_lines(machine),
         *cache_lines(machine),
+        *tier_lines(machine),
     ]
-    asides = [*stepped_words(boxes), *(f"- {note}" for note in machine.notes)]
+    asides = [*stepped_words(_texts(boxes)), *(f"- {note}" for note in machine.notes)]
     found += [(Span(text),) for text in _joined(facts, width)]
     found += [(Span(text),) for text in device_lines(machine, width)]
     found += [(Span(line),) for text in distance_lines(machine, width) for line in wrap(text, width)]
@@ -118,28 +118,6 @@ def _meaning(name: str, machine: Machine, told: set[str]) -> str:
         return _MEANINGS[name]
     told.add(what)
     return f"{_MEANINGS[name]}: {cpu_list(cpus)}"
-
-
-def overlap_words(overlaps: Sequence[Overlap]) -> list[str]:
-    """What crosses borders: `node 0 spans packages 0, 1`; caches of one sort together."""
-    found: dict[str, list[str]] = {}
-    for overlap in overlaps:
-        thing, numbers = overlap.place.thing, overlap.numbers
-        if isinstance(thing, Cache):
-            found.setdefault(f"{cache_words(thing)} spans {overlap.kind}s: ", []).append(",".join(map(str, numbers)))
-        else:
-            name = f"{overlap.place.kind} {overlap.place.number}"
-            found.setdefault(f"{name} spans {overlap.kind}s ", []).append(", ".join(map(str, numbers)))
-    return [key + "; ".join(spans) for key, spans in found.items()]
-
-
-def stepped_words(boxes: Iterable[Box | More]) -> list[str]:
-    """What a list in steps means, by the first one that the boxes have."""
-    for text in _texts(boxes):
-        if (found := _STEPPED.search(text)) is not None:
-            ordinal = found[3] + {"2": "nd", "3": "rd"}.get(found[3], "th")
-            return [f"{found[0]} is every {ordinal} CPU from {found[1]} to {found[2]}, as taskset writes it"]
-    return []
 
 
 def _texts(boxes: Iterable[Box | More]) -> Iterator[str]:

@@ -11,10 +11,11 @@ from numascope.show.boxes.box import Box
 from numascope.show.boxes.cells import acrosses
 from numascope.show.boxes.content import boxes_of
 from numascope.show.boxes.fold import depth_of, folded
-from numascope.show.boxes.legend import core_signs, overlap_words
+from numascope.show.boxes.legend import core_signs
 from numascope.show.svg.blocks import Block, across_of, area, block, drawn, more_lines
 from numascope.show.svg.cores import core
 from numascope.show.svg.ink import FONT, Palette, escaped, length, palette, rectangle, words
+from numascope.show.topo.asides import overlap_words
 from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
 from numascope.show.topo.markdown import counts_in_words
 from numascope.show.topo.words import wrap

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 from numascope.cpuset import CpuSet
-from numascope.machine.objects import Cache, Machine
-from numascope.machine.walk import Overlap, Walk, walk
+from numascope.machine.objects import Machine
+from numascope.machine.walk import Walk, walk
 from numascope.show.ink import Line, Span
+from numascope.show.topo.asides import overlap_words, stepped_words
 from numascope.show.topo.details import (
     access_lines,
     clock_lines,
@@ -19,23 +17,25 @@ from numascope.show.topo.details import (
     tier_lines,
 )
 from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
-from numascope.show.topo.tree import cache_words, tree_lines
+from numascope.show.topo.tree import tree_lines
 from numascope.show.topo.words import cpu_list, gib, plural, tied, wrap
-
-_STEPPED = re.compile(r"\b([0-9]+)-([0-9]+):([0-9]+)\b")
 
 
 def topo_lines(machine: Machine, width: int = 80) -> list[Line]:
     """The machine as lines of text, none wider than `width` cells."""
     walked = walk(machine)
-    head = [line for text in (_header(machine), _state(machine)) for line in wrap(text, width)]
     facts = [line for text in _facts(machine, walked, width) for line in wrap(text, width)]
     devices = device_lines(machine, width)
     distances = [line for text in distance_lines(machine, width) for line in wrap(text, width)]
-    found: list[Line] = [*((Span(text),) for text in head), (), *tree_lines(machine, walked, width)]
+    found: list[Line] = [*head_lines(machine, width), (), *tree_lines(machine, walked, width)]
     found += [(Span(text),) for text in [*facts, *([""] if devices else []), *devices, *distances]]
-    asides = [_legend(found), *(f"- {note}" for note in machine.notes)]
-    return found + [(Span(text, "dim"),) for aside in asides if aside for text in wrap(aside, width)]
+    asides = [*stepped_words(span.text for line in found for span in line), *(f"- {note}" for note in machine.notes)]
+    return found + [(Span(text, "dim"),) for aside in asides for text in wrap(aside, width)]
+
+
+def head_lines(machine: Machine, width: int) -> list[Line]:
+    """What the machine is and how much of it there is, and its state."""
+    return [(Span(line),) for text in (_header(machine), _state(machine)) for line in wrap(text, width)]
 
 
 def _header(machine: Machine) -> str:
@@ -78,7 +78,7 @@ def _facts(machine: Machine, walked: Walk, width: int) -> list[str]:
         cores, caches = [*cores[:-1], f"{cores[-1]}; {caches[0]}"], caches[1:]
     levels = (("drawer", machine.drawers), ("book", machine.books))
     return [
-        *_overlaps(walked.overlaps),
+        *overlap_words(walked.overlaps),
         *(f"{name} {group.id}: {cpu_list(group.cpus)}" for name, groups in levels for group in groups),
         *cores,
         *kind_lines(machine),
@@ -88,32 +88,3 @@ def _facts(machine: Machine, walked: Walk, width: int) -> list[str]:
         *tier_lines(machine),
         *access_lines(machine),
     ]
-
-
-def _overlaps(overlaps: Sequence[Overlap]) -> list[str]:
-    """What crosses borders: `node 0 spans packages 0, 1`; caches of one sort together."""
-    found: dict[str, list[str]] = {}
-    for overlap in overlaps:
-        place = overlap.place
-        if isinstance(place.thing, Cache):
-            key, among = f"{cache_words(place.thing)} spans {overlap.kind}s: ", ",".join(map(str, overlap.numbers))
-        else:
-            key, among = f"{place.kind} {place.number} spans {overlap.kind}s ", ", ".join(map(str, overlap.numbers))
-        found.setdefault(key, []).append(among)
-    return [key + "; ".join(spans) for key, spans in found.items()]
-
-
-def _legend(lines: list[Line]) -> str:
-    """What a list in steps means, by the first one that was written."""
-    for line in lines:
-        for span in line:
-            found = _STEPPED.search(span.text)
-            if found:
-                return (
-                    f"{found[0]} is every {_ordinal(found[3])} CPU from {found[1]} to {found[2]}, as taskset writes it"
-                )
-    return ""
-
-
-def _ordinal(number: str) -> str:
-    return number + {"2": "nd", "3": "rd"}.get(number, "th")

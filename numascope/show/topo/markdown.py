@@ -9,7 +9,7 @@ from typing import Final
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.machine.walk import walk
-from numascope.show.boxes.legend import overlap_words
+from numascope.show.topo.asides import overlap_words
 from numascope.show.topo.columns import UNKNOWN, Column
 from numascope.show.topo.facts import cache_lines, core_lines, distance_lines, kind_lines
 from numascope.show.topo.rows import device_columns, node_columns, or_unknown, package_columns

@@ -200,10 +200,10 @@ def test_kinds_of_cores_are_runs_of_their_own() -> None:
 
 def test_nodes_without_cpus_are_boxes_with_their_memory_and_kind() -> None:
     one = machine(Shape(1, 1, 1, 4))
-    far = Node(7, EMPTY, 64 << 20, 63 << 20, (), "HBM", {}, tier=2)
+    far = Node(7, EMPTY, 64 << 20, 63 << 20, (), "HBM", {})
     lines = text_of(dataclasses.replace(one, nodes=(*one.nodes, far)))
     assert any(line.startswith("┌─ node 7 ") for line in lines)
-    assert any("no CPUs   64 GiB HBM, 63.0 free, tier 2" in line for line in lines)
+    assert any("no CPUs   64 GiB HBM, 63.0 free" in line for line in lines)
 
 
 def test_a_memory_side_cache_stands_beside_the_memory_that_it_serves() -> None:
