@@ -36,15 +36,14 @@ _AS_FILE: Final = ctypes.byref(
 
 def open_below(root: int, path: str, *, directory: bool) -> int:
     """A readable descriptor of a regular file, or of a directory, below the descriptor `root`; OSError."""
-    name = path.strip("/") or "."
-    if "\0" in name:
+    raw = (path.lstrip("/") or ".").encode("utf-8", "surrogateescape")
+    if b"\0" in raw:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
-    raw = os.fsencode(name)
     if directory:
         found: int = _syscall(_NR_OPENAT2, root, raw, _AS_DIRECTORY, _HOW_BYTES)
         return found if found >= 0 else _told_by_hand(root, path, directory=True)
     # Most paths hold no link. What a file is, is known before it is opened: to open a device can do something.
-    if _is_regular(root, name):
+    if _is_regular(root, raw):
         found = _syscall(_NR_OPENAT2, root, raw, _AS_FILE, _HOW_BYTES)
         if found >= 0:
             return found
@@ -54,10 +53,10 @@ def open_below(root: int, path: str, *, directory: bool) -> int:
     return _reopened(found, directory=False)
 
 
-def _is_regular(root: int, name: str) -> bool:
+def _is_regular(root: int, raw: bytes) -> bool:
     """By a look that may follow links out of the root, and so proves nothing unless no link is on the way."""
     try:
-        return stat.S_ISREG(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode)
+        return stat.S_ISREG(os.stat(raw, dir_fd=root, follow_symlinks=False).st_mode)
     except OSError:
         return False
 

@@ -85,8 +85,10 @@ class _CpuReader:
 
     def __init__(self, root: HostRoot) -> None:
         self._root = root
-        self._names: dict[str, frozenset[str]] = {}
-        """The files of the first CPU's directory and of its `topology`: all CPUs of a kernel have the same (drivers/base/cpu.c)."""
+        self._names: frozenset[str] | None = None
+        """The files of the first CPU's directory: all CPUs of a kernel have the same (drivers/base/cpu.c)."""
+        self._topology: frozenset[str] | None = None
+        """The same of its `topology`."""
         self._places: dict[tuple[str, int], Place] = {}
         """(level, CPU) → what a CPU of the same set said."""
         self._caches: dict[tuple[int, int], CpuSet] = {}
@@ -106,7 +108,9 @@ class _CpuReader:
             is_online = number in online
         if is_online is False:
             return CpuRecord(number, is_online, {}, (), None, None)
-        names = self._names_in(directory)
+        if self._names is None:
+            self._names = frozenset(self._root.names(directory))
+        names = self._names
         return CpuRecord(
             number,
             is_online,
@@ -118,19 +122,16 @@ class _CpuReader:
             else None,
         )
 
-    def _names_in(self, directory: str) -> frozenset[str]:
-        """The names in `cpuN` or `cpuN/topology`; of a copy, which may lack what a kernel has, each `topology` is looked at."""
-        kind = directory.rpartition("/")[2].rstrip("0123456789")
-        if kind == "topology" and not self._root.is_live:
-            return frozenset(self._root.names(directory))
-        if not self._names.get(kind):
-            self._names[kind] = frozenset(self._root.names(directory))
-        return self._names[kind]
+    def _topology_names(self, directory: str) -> frozenset[str]:
+        """The names in `cpuN/topology`; of a copy, which may lack what a kernel has, each is looked at."""
+        if self._topology is None or not self._root.is_live:
+            self._topology = frozenset(self._root.names(directory)) or None
+        return self._topology or frozenset()
 
     def _read_places(self, number: int, directory: str) -> dict[str, Place]:
         """The id and the set of each level; the set above the core is taken from a CPU of the same set that gave the same id."""
         root, found = self._root, {}
-        for level, id_file, set_files in _levels_in(self._names_in(directory)):
+        for level, id_file, set_files in _levels_in(self._topology_names(directory)):
             own_id = read_value(root, f"{directory}/{id_file}", parse.decimal) if id_file else None
             known = self._places.get((level, number))
             if known is not None and known.id == own_id:
