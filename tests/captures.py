@@ -25,6 +25,8 @@ _READ = re.compile(
         | system/node/[^/]+
         | system/node/node\d+/(?:cpulist|cpumap|cpu\d+|meminfo|distance|memory_side_cache/.*)
         | devices/cpu_(?:core|atom)/cpus
+        | (?:class|devices/virtual)/dmi(?:/.*)? | sys/hypervisor/type | virtual/memory_tiering/.*
+        | system/cpu/cpufreq/.* | system/node/node\d+/(?:hugepages|access\d)/.*
         | bus/pci/devices/[^/]+
         | (?:bus/pci/devices|devices/pci[^/]+)/.*/?(?:class|vendor|device|numa_node|local_cpu\w+)
         | devices/pci[^/]+/.*/(?:net|infiniband|nvme)/[^/]+

@@ -149,4 +149,4 @@ def _sets(
         elif place.id is not None and place.id >= 0:
             by_id.setdefault((package, place.id), []).append(record.number)
     found = [*by_set.values(), *((package, number, CpuSet.of(cpus)) for (package, number), cpus in by_id.items())]
-    return sorted(found, key=lambda group: (group[2].first, len(group[2])))
+    return quirks.disjoint(sorted(found, key=lambda group: (group[2].first, -len(group[2]))))

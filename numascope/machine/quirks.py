@@ -66,8 +66,22 @@ def nodes_that_overlap(nodes: Sequence[NodeRecord], online: CpuSet) -> str | Non
     return f"nodes {who} all list CPUs {twice} ({where}): contradictory, so these CPUs count as of no node"
 
 
+def disjoint(
+    found: Sequence[tuple[int | None, int | None, CpuSet]],
+) -> list[tuple[int | None, int | None, CpuSet]]:
+    """Sets of one level that overlap are cut to what no set of a lower CPU has: no CPU is in two cores (made-contradictory)."""
+    seen = EMPTY
+    kept = []
+    for package, number, cpus in found:
+        own = cpus - seen
+        if own:
+            kept.append((package, number, own))
+            seen |= own
+    return kept
+
+
 def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
-    """Threads of which one calls another its sibling and not the other way: each set is drawn as told (made-contradictory)."""
+    """Threads of which one calls another its sibling and not the other way: the lower number's word is taken (made-contradictory)."""
     odd = EMPTY
     told = {record.number: record.places["core"].cpus for record in records if "core" in record.places}
     for cpu, cpus in told.items():
@@ -77,7 +91,7 @@ def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str 
     if not odd:
         return None
     where = _files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
-    return f"CPUs {odd} disagree on who is a thread of whose core ({where}): each is drawn as told"
+    return f"CPUs {odd} disagree on who is a thread of whose core ({where}): the lower number is believed"
 
 
 def cores_as_packages(packages: Sequence[Package], cores: Sequence[Core], nodes: Sequence[Node]) -> str | None:

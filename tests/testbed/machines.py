@@ -46,8 +46,11 @@ class Machine:
         yield from ("-machine", "q35", "-cpu", self.cpu, "-smp", self.smp)
         yield from ("-m", f"{sum(node.memory_mib for node in self.nodes)}M")
         for number, node in enumerate(self.nodes):
-            yield from ("-object", f"memory-backend-ram,id=mem{number},size={node.memory_mib}M")
-            yield from ("-numa", f"node,nodeid={number},memdev=mem{number},{node.options}")
+            options = [f"node,nodeid={number}", *([node.options] if node.options else [])]
+            if node.memory_mib:
+                yield from ("-object", f"memory-backend-ram,id=mem{number},size={node.memory_mib}M")
+                options.append(f"memdev=mem{number}")
+            yield from ("-numa", ",".join(options))
         for source, row in enumerate(self.distances):
             for target, distance in enumerate(row):
                 yield from ("-numa", f"dist,src={source},dst={target},val={distance}")
@@ -102,6 +105,25 @@ MACHINES: Final = {
         smp="16,sockets=2,dies=2,cores=2,threads=2",
         nodes=evenly(2, 8, 768),
         devices=(Device(0, NETWORK), Device(1, GPU)),
+    ),
+    "accelerators": Machine(
+        about="2 sockets x 2 dies x 4 cores, 4 nodes; two GPUs on each of nodes 0 and 2, one on bus 0 whose node is unknown",
+        smp="16,sockets=2,dies=2,cores=4,threads=1",
+        nodes=evenly(4, 4, 384),
+        devices=(Device(0, GPU), Device(0, GPU), Device(2, GPU), Device(2, GPU), Device(2, NETWORK)),
+        distances=((10, 12, 21, 21), (12, 10, 21, 21), (21, 21, 10, 12), (21, 21, 12, 10)),
+        extra=("-device", f"{GPU},bus=pcie.0"),
+    ),
+    "four-threads": Machine(
+        about="2 sockets x 2 cores x 4 threads, 2 nodes",
+        smp="16,sockets=2,cores=2,threads=4",
+        nodes=evenly(2, 8, 512),
+    ),
+    "no-memory": Machine(
+        about="2 sockets x 4 cores, 3 nodes: one with both, one of CPUs only, one of memory only",
+        smp="8,sockets=2,cores=4,threads=1",
+        nodes=(Node("cpus=0-3", 1024), Node("cpus=4-7", 0), Node("", 512)),
+        distances=((10, 20, 17), (20, 10, 28), (17, 28, 10)),
     ),
     "amd": Machine(
         about="2 EPYC sockets, 2 nodes; only KVM emulates its threads and its several L3, see README.md",

@@ -38,7 +38,7 @@ class _Content:
 
     def boxes(self) -> tuple[Box, ...]:
         """The outermost boxes."""
-        found = [self._box(place) for place in self._walked.tops]
+        found = [_named(self._box(place), place) for place in self._walked.tops]
         found += [
             Box(
                 (f"node {node.id}",),
@@ -111,6 +111,13 @@ class _Content:
             if device.node in ids:
                 kinds.setdefault(device.kind, []).append(f"d{number}")
         return ", ".join(f"{kind} {' '.join(names)}" for kind, names in kinds.items())
+
+
+def _named(box: Box, place: Place) -> Box:
+    """A cache of no package and no node, where these contradict each other, has a name of its own."""
+    if not isinstance(place.thing, Cache):
+        return box
+    return replace(box, names=(cache_words(place.thing),), cpu_words=cpu_list(place.cpus), labels=())
 
 
 def _labels(cpus: CpuSet, cores: Sequence[CpuSet]) -> tuple[str, ...]:

@@ -88,7 +88,8 @@ def test_what_is_written_is_read_back(machine: Machine) -> None:
     text = hwloc_xml(machine)
     written, read = told(machine), told(read_hwloc_xml(text.encode(), "own.xml"))
     if "left out" in text:
-        assert "10000:01:00.0" in text  # the machine that contradicts itself
+        contradicts_itself = any("contradictory" in note for note in machine.notes)
+        assert contradicts_itself or "10000:01:00.0" in text
         return
     assert read == written
 
