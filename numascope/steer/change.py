@@ -57,6 +57,8 @@ class _Selector:
         self.main_targets = _main_targets(report) if everything else {}
         self.changes: list[Change] = []
         self.left: dict[str, Counter[str]] = {}
+        self.in_place = 0
+        self.marks: dict[int, ProcessMark | None] = {}
 
     def select(self) -> Selection:
         for one in self.report.placements:
@@ -67,9 +69,10 @@ class _Selector:
         for one in self.report.placements:
             self.sort(one)
         left = tuple(
-            LeftAlone(sum(names.values()), reason, "" if reason == _AS_PLANNED else _examples(names))
-            for reason, names in _largest_first(self.left)
+            LeftAlone(sum(names.values()), reason, _examples(names)) for reason, names in _largest_first(self.left)
         )
+        if self.in_place:
+            left = (LeftAlone(self.in_place, _AS_PLANNED), *left)
         return Selection(tuple(self.changes), left, len(self.report.placements), self.fragile())
 
     def fragile(self) -> tuple[Fragile, ...]:
@@ -100,7 +103,7 @@ class _Selector:
         elif one.verdict in _WRONG:
             self.leave(one, _INFERRED)
         elif one.verdict == "ok":
-            self.leave(one, _AS_PLANNED)
+            self.in_place += 1
         else:
             self.leave(one, f"{one.verdict}: {one.reason}" if one.reason else one.verdict)
 
@@ -121,7 +124,7 @@ class _Selector:
     def change(self, one: Placement, mark: ProcessMark, after: CpuSet, reason: str) -> None:
         before = one.allowed
         if before is None or before == after:
-            self.leave(one, _AS_PLANNED)
+            self.in_place += 1
             return
         rank = "" if one.rank is None else _rank_name(self.report.ranks[one.rank])
         role, verdict = one.role.name, one.verdict
@@ -131,10 +134,15 @@ class _Selector:
         self.left.setdefault(reason, Counter())[one.label.rstrip("0123456789_ ") or one.label] += 1
 
     def mark_of(self, one: Placement) -> ProcessMark | None:
-        process = self.report.sample.processes.get(one.key.pid)
-        if process is None:
-            return None
-        return ProcessMark(process.pid, process.starttime_ticks, process.cmdline, process.start_stack)
+        pid = one.key.pid
+        if pid not in self.marks:
+            process = self.report.sample.processes.get(pid)
+            self.marks[pid] = (
+                None
+                if process is None
+                else ProcessMark(process.pid, process.starttime_ticks, process.cmdline, process.start_stack)
+            )
+        return self.marks[pid]
 
 
 def _main_targets(report: Report) -> dict[int, CpuSet]:
@@ -151,7 +159,7 @@ def _rank_name(rank: RankView) -> str:
 
 
 def _largest_first(left: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-    return sorted(left.items(), key=lambda item: (item[0] != _AS_PLANNED, -sum(item[1].values())))
+    return sorted(left.items(), key=lambda item: -sum(item[1].values()))
 
 
 def _examples(names: Counter[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,7 +21,12 @@ def ask_cpu_name(command: Sequence[str] = _ASK, within_s: float = _MOST_S) -> st
     """The name, safe to print; None where it does not answer in time, is not installed, or knows no name."""
     try:
         done = subprocess.run(  # noqa: S603  (our own interpreter, no shell, nothing of the user's in it)
-            command, capture_output=True, timeout=within_s, check=True, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            timeout=within_s,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # where we found it, so will it
         )
         told = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
