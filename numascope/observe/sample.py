@@ -102,4 +102,6 @@ class Sample:
     """None of the watched processes is left; the columns are then empty."""
     cost_ns: int = 0
     """CPU time that taking this sample cost numascope."""
+    own_ns: int = 0
+    """CPU time that all of numascope had used by then."""
     notes: tuple[str, ...] = field(default=())

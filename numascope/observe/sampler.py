@@ -73,6 +73,7 @@ class Sampler:
             denied=tuple(self._denied[pid] for pid in sorted(self._denied)),
             ended=not self._processes,
             cost_ns=time.thread_time_ns() - began_ns,
+            own_ns=time.process_time_ns(),
             notes=notes,
         )
 

@@ -111,7 +111,7 @@ class Watch:
         placements = self._placer.place(window, cast)
         ranks = view_ranks(cast, placements, sample.processes, self._question.plan, self._machine)
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
-        self._own_busy = self._own_cost(sample.monotonic_ns)
+        self._own_busy = self._own_cost(sample)
         counts = Counter([one.verdict for one in placements])
         nodes = node_rates(window.first.nodes, sample.nodes, window.interval_s)
         findings = self._findings(sample, cast, placements, ranks, loads, nodes, counts)
@@ -276,13 +276,12 @@ class Watch:
         more = sum(1 for one in self._jobs if one is not job)
         return title if not more else f"{title} and {more} more"
 
-    def _own_cost(self, now_ns: int) -> float | None:
-        """CPU that this whole process used since the last report, 1.0 = one CPU."""
-        used_ns = time.process_time_ns()
-        then, self._cost_at = self._cost_at, (now_ns, used_ns)
-        if then is None or now_ns <= then[0]:
+    def _own_cost(self, sample: Sample) -> float | None:
+        """CPU that numascope used since the last report, 1.0 = one CPU."""
+        then, self._cost_at = self._cost_at, (sample.monotonic_ns, sample.own_ns)
+        if then is None or sample.monotonic_ns <= then[0]:
             return None
-        return (used_ns - then[1]) / (now_ns - then[0])
+        return (sample.own_ns - then[1]) / (sample.monotonic_ns - then[0])
 
 
 def _notes(jobs: Sequence[Job]) -> list[str]:
