@@ -19,6 +19,8 @@ _VERBS: Final = {
     "jobs": "The training jobs of this machine.",
     "attach": "The live dashboard of a job or process.",
     "diff": "Threads escaping their planned cores, with exit codes for scripts.",
+    "record": "Keep what is seen of a job in a file.",
+    "replay": "Look at a recording in the dashboard.",
     "apply": "Put threads on their planned cores, with an undo record first.",
     "hold": "Apply, then keep it so: put back what drifts.",
     "revert": "Give threads back the sets that an apply replaced.",

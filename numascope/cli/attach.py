@@ -10,7 +10,7 @@ from numascope.cli import options
 from numascope.cli.arguments import Duration
 
 if TYPE_CHECKING:
-    from numascope.cli.session import Session
+    from numascope.cli.session import Looking
     from numascope.review.outcome import FailOn
 
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--for", "for_s", type=Duration(0.05, 3600), default="1s", show_default=True, help="How long --once looks."
 )
+@options.replay()
 @options.fail_on("--once")
 @options.pending_for()
 @options.width()
@@ -42,6 +43,7 @@ def attach(
     interval_s: float,
     once: bool,
     for_s: float,
+    recording: str | None,
     fail_on: str,
     pending_s: float,
     width: int | None,
@@ -54,15 +56,21 @@ def attach(
     Without --plan the job's own plan is used where it names one. Without a terminal it prints one page, as --once does.
     """
     from numascope.cli.arguments import parse_target
-    from numascope.cli.session import open_session
 
     wanted = tuple(parse_target(text) for text in targets)
     if not once and not has_terminal():
         click.echo("numascope: no terminal, so this is the page of --once", err=True)
         once = True
-    session = open_session(
-        wanted, plan, interval_s=interval_s, window_s=for_s if once else max(1.0, interval_s), pending_for_s=pending_s
-    )
+    session: Looking
+    if recording is not None:
+        from numascope.cli.recorded import open_replay
+
+        session, read_only = open_replay(recording, plan, wanted), True
+    else:
+        from numascope.cli.session import open_session
+
+        window_s = for_s if once else max(1.0, interval_s)
+        session = open_session(wanted, plan, interval_s=interval_s, window_s=window_s, pending_for_s=pending_s)
     try:
         if once:
             raise click.exceptions.Exit(
@@ -78,7 +86,7 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def print_once(session: Session, level: FailOn, for_s: float, width: int | None, *, ascii_only: bool = False) -> int:
+def print_once(session: Looking, level: FailOn, for_s: float, width: int | None, *, ascii_only: bool = False) -> int:
     """Looks for a while, prints the page, and returns the exit code."""
     from numascope.cli.output import echo_lines, terminal_width, wants_colour
     from numascope.review.outcome import outcome_of
@@ -91,7 +99,7 @@ def print_once(session: Session, level: FailOn, for_s: float, width: int | None,
     return outcome.code
 
 
-def run_dashboard(session: Session, *, mouse: bool, ascii_only: bool = False, read_only: bool = False) -> None:
+def run_dashboard(session: Looking, *, mouse: bool, ascii_only: bool = False, read_only: bool = False) -> None:
     """Runs the dashboard until the user leaves it."""
     from numascope.cli.output import wants_ascii
     from numascope.tui.app import Dashboard

@@ -9,13 +9,13 @@ from numascope.cli import options
 from numascope.cli.arguments import Duration
 
 if TYPE_CHECKING:
-    from numascope.cli.session import Session
+    from numascope.cli.session import Looking
     from numascope.review.outcome import FailOn, Outcome
     from numascope.review.report import Report
 
 
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
-@click.argument("plan", type=click.Path())
+@click.argument("plan", type=click.Path(), required=False, default=None)
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
 @click.option(
     "--for",
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="The diff document; with --watch a document, then one a line with what changed.",
 )
+@options.replay()
 @options.fail_on("diff")
 @options.pending_for()
 @click.option("--all-rows", is_flag=True, help="Every thread of every finding.")
@@ -46,12 +47,13 @@ if TYPE_CHECKING:
 @options.ascii_only()
 def diff(
     *,
-    plan: str,
+    plan: str | None,
     targets: tuple[str, ...],
     for_s: float | None,
     watch: bool,
     interval_s: float,
     as_json: bool,
+    recording: str | None,
     fail_on: str,
     pending_s: float,
     all_rows: bool,
@@ -61,15 +63,26 @@ def diff(
     """Compare where threads may run and did run with where PLAN puts them.
 
     Without a PID: the jobs that PLAN speaks of. PID=deviceN maps any process to a device of the plan by hand.
+    With --replay a recording is judged, at its end or with --watch from frame to frame; PLAN then is the recorded one
+    where none is given.
 
     Exit code: 0 clean, 1 findings, 2 bad usage or input, 3 clean but part was unreadable, 4 every target is gone.
     """
     from numascope.cli.arguments import parse_target
-    from numascope.cli.session import open_session
 
     wanted = tuple(parse_target(text) for text in targets)
     window_s = interval_s if watch else (for_s if for_s is not None else 1.0)
-    session = open_session(wanted, plan, interval_s=interval_s, window_s=window_s, pending_for_s=pending_s)
+    session: Looking
+    if recording is not None:
+        from numascope.cli.recorded import open_replay
+
+        session = open_replay(recording, plan, wanted)
+    elif plan is None:
+        raise click.UsageError("Missing argument 'PLAN'; only a recording (--replay) brings one along.")
+    else:
+        from numascope.cli.session import open_session
+
+        session = open_session(wanted, plan, interval_s=interval_s, window_s=window_s, pending_for_s=pending_s)
     output = _Output(cast("FailOn", fail_on), as_json, all_rows, width, ascii_only)
     try:
         code = _watch(session, output, for_s) if watch else _once(session, output, window_s)
@@ -99,7 +112,7 @@ class _Output(NamedTuple):
         echo_lines(lines, colour=wants_colour(), ascii_only=self.ascii_only)
 
 
-def _once(session: Session, output: _Output, for_s: float) -> int:
+def _once(session: Looking, output: _Output, for_s: float) -> int:
     from numascope.cli.output import echo_json
     from numascope.review.outcome import outcome_of
     from numascope.show.diff_document import diff_document
@@ -113,7 +126,7 @@ def _once(session: Session, output: _Output, for_s: float) -> int:
     return outcome.code
 
 
-def _watch(session: Session, output: _Output, for_s: float | None) -> int:
+def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
     """One report an interval, until the targets or the time end; the worst outcome is the code."""
     from numascope.review.outcome import outcome_of, worse
 
@@ -135,7 +148,8 @@ def _watch(session: Session, output: _Output, for_s: float | None) -> int:
             passed_s = time.monotonic() - began_s
             if report.ended or (for_s is not None and count > 1 and passed_s + session.interval_s / 2 > for_s):
                 break
-            time.sleep(max(0.0, began_s + count * session.interval_s - time.monotonic()))
+            if not session.is_recorded:
+                time.sleep(max(0.0, began_s + count * session.interval_s - time.monotonic()))
     except KeyboardInterrupt:
         pass
     return 0 if worst is None else worst.code

@@ -37,6 +37,18 @@ def pending_for() -> Callable[[_Body], _Body]:
     )
 
 
+def replay() -> Callable[[_Body], _Body]:
+    """`--replay`: a recording in place of living processes."""
+    return click.option(
+        "--replay",
+        "recording",
+        default=None,
+        metavar="FILE",
+        type=click.Path(),
+        help="Judge what numascope record kept.",
+    )
+
+
 def width() -> Callable[[_Body], _Body]:
     """`--width`: columns of the text."""
     return click.option(

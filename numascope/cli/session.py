@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from numascope.errors import InputError, NotPermittedError, TargetGoneError, UsageError
 from numascope.host import procfs
@@ -18,7 +18,7 @@ from numascope.observe.jobs import Facts, Job, find_jobs
 from numascope.observe.sampler import Sampler
 from numascope.observe.select import Wanted, roots_of, select_jobs
 from numascope.observe.strangers import StrangerScan
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
@@ -31,6 +31,32 @@ SAMPLES: Final = 10
 """A one-shot verb looks ten times, so that time outside is seen and not only masks."""
 
 
+class Looking(Protocol):
+    """A source of reports that a verb can also ask for one that sums up a while: a live session, or a recording."""
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds until the next step."""
+        ...
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether nothing has to be waited for."""
+        ...
+
+    def step(self) -> Report:
+        """The next report."""
+        ...
+
+    def look(self, for_s: float, samples: int = SAMPLES) -> Report:
+        """The report of a while."""
+        ...
+
+    def close(self) -> None:
+        """Gives back what is kept open."""
+        ...
+
+
 @dataclass
 class Session:
     """A watch and what it stands on; a source of reports that whoever opened it closes."""
@@ -39,6 +65,9 @@ class Session:
     sampler: Sampler
     question: Question
     interval_s: float
+    plan_data: bytes | None = None
+    """The plan's bytes, as a recording keeps them."""
+    is_recorded = False
 
     def step(self) -> Report:
         """The next report, now."""
@@ -68,7 +97,8 @@ def open_session(
 ) -> Session:
     """Finds the processes that are meant, and the plan; without pids those jobs that the plan speaks of."""
     root = HostRoot()
-    plan = None if plan_path is None else load_plan(plan_path)
+    plan_data = None if plan_path is None else read_plan_file(plan_path)
+    plan = None if plan_path is None or plan_data is None else parse_plan(safe_text(plan_path), plan_data)
     machine = build_machine(root)
     facts = scan_facts(root)
     notes: list[str] = []
@@ -78,7 +108,7 @@ def open_session(
     jobs = select_jobs(facts, wanted)
     source = "given" if plan is not None else ""
     if plan is None:
-        plan, source = _own_plan(facts, jobs, notes)
+        plan, plan_data, source = _own_plan(facts, jobs, notes)
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
     if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
         notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
@@ -86,7 +116,7 @@ def open_session(
     partial = source == UNUSABLE
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial)
     watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question)
-    return Session(watch, sampler, question, interval_s)
+    return Session(watch, sampler, question, interval_s, plan_data)
 
 
 def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:
@@ -177,8 +207,8 @@ def _wanted_of(jobs: Sequence[Job]) -> tuple[Wanted, ...]:
     return tuple(wanted)
 
 
-def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan | None, str]:
-    """The plan that the job itself was started with, read as the job would see it; and where it is named."""
+def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan | None, bytes | None, str]:
+    """The plan that the job itself was started with, read as the job would see it, its bytes, and where it is named."""
     for job in jobs:
         if job.plan_path is None:
             continue
@@ -186,28 +216,28 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
         if pid is None:
             continue
         try:
-            return _plan_of_job(facts, pid, job.plan_path), "MSRUN_BIND_FILE of the job"
+            data = _plan_of_job(facts, pid, job.plan_path)
+            return parse_plan(safe_text(job.plan_path), data), data, "MSRUN_BIND_FILE of the job"
         except (InputError, NotPermittedError) as error:
             notes.append(f"the job's own plan: {error}")
-            return None, UNUSABLE
+            return None, None, UNUSABLE
     named = next((job.plan_source for job in jobs if job.plan_source is not None and job.plan_path is None), None)
     if named is not None:
         notes.append(
             f"torchrun was started with {named}; this version does not compute that plan, give one with --plan"
         )
-        return None, f"{named}, not computed"
-    return None, "the job names none"
+        return None, None, f"{named}, not computed"
+    return None, None, "the job names none"
 
 
-def _plan_of_job(facts: Facts, pid: int, path: str) -> Plan:
+def _plan_of_job(facts: Facts, pid: int, path: str) -> bytes:
     """A path that a target chose is opened below its own root, and only where that target's user could read it."""
     inside = procfs.root_of(pid)
     try:
-        data = inside.read_as(path, facts[pid].uid, 4 << 20)
+        return inside.read_as(path, facts[pid].uid, 4 << 20)
     except OSError as error:
         raise InputError(
             safe_text(path), f"cannot be read as process {pid} sees it: {error.strerror}; give it with --plan"
         ) from error
     finally:
         inside.close()
-    return parse_plan(safe_text(path), data)

@@ -16,7 +16,12 @@ DIALECTS = 'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_
 
 def load_plan(path: str) -> Plan:
     """Reads a plan file of any dialect; InputError says what is wrong, where, and what to do."""
-    return parse_plan(safe_text(path), read_user_file(path, LARGEST_FILE_BYTES, "bind plan"))
+    return parse_plan(safe_text(path), read_plan_file(path))
+
+
+def read_plan_file(path: str) -> bytes:
+    """The bytes of a plan file, unread; InputError."""
+    return read_user_file(path, LARGEST_FILE_BYTES, "bind plan")
 
 
 def parse_plan(path: str, data: bytes) -> Plan:

@@ -10,8 +10,10 @@ from numascope.review.report import Report
 class ReportSource(Protocol):
     """Judged samples, one a step; used from one worker thread only."""
 
-    interval_s: float
-    """Seconds between two steps."""
+    @property
+    def interval_s(self) -> float:
+        """Seconds until the next step."""
+        ...
 
     def step(self) -> Report:
         """The next report; blocks while it reads, and raises NumascopeError where there is none."""

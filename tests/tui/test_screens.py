@@ -163,7 +163,6 @@ def test_no_report_for_three_intervals_is_stale() -> None:
     """The state word counts the seconds since the last report."""
     now = [0.0]
     app = Dashboard(Scripted(reports.eight_ranks(), interval_s=3600), clock=lambda: now[0])
-    app._source.interval_s = 3600.0
 
     async def later(app: Dashboard, pilot: Pilot[None]) -> None:
         now[0] = 4 * 3600.0

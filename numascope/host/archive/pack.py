@@ -60,6 +60,13 @@ def write_capture(capture: Capture, path: str) -> int:
     return size
 
 
+def packed(capture: Capture) -> bytes:
+    """The same archive in memory, to be kept inside another file."""
+    buffer = io.BytesIO()
+    _pack(capture, buffer)
+    return buffer.getvalue()
+
+
 def _pack(capture: Capture, file: IO[bytes]) -> None:
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, TypeAlias
 
+from numascope.errors import InputError
 from numascope.host.archive.inflate import Inflated
 from numascope.host.archive.tar import Member, read_members
 from numascope.host.root import MOST_BYTES, AbsentError, DeniedError, HostRoot, as_host_error
@@ -152,6 +153,21 @@ def open_archive(path: str, inside: str | None = None) -> ArchiveRoot:
     if not chosen:
         raise stream.refuse(f"holds no machine in {_tail(inside or '')}: it has {_listed(list(machines))}")
     raise stream.refuse(f"holds several machines: choose one with --inside DIR, out of {_listed(chosen)}")
+
+
+def open_packed(data: bytes, name: str) -> ArchiveRoot:
+    """The machine in an archive that another file holds; `name` is that file's, as errors and `source` tell it."""
+    descriptor = os.memfd_create("numascope-capture", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+        root = open_archive(f"/proc/self/fd/{descriptor}")
+    except InputError as error:
+        raise InputError(name, f"its copy of the machine {error.problem}") from error
+    finally:
+        os.close(descriptor)
+    root.path = name
+    return root
 
 
 class _Tree:

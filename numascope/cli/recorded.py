@@ -1,0 +1,113 @@
+"""Recordings as sessions: what is kept of a session, and a session that steps through what was kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numascope
+from numascope.cli.session import SAMPLES, Session
+from numascope.errors import UsageError
+from numascope.host.archive.root import open_packed
+from numascope.machine.build import build_machine
+from numascope.machine.objects import Machine
+from numascope.observe.recording.format import Header
+from numascope.observe.recording.reader import Recording, open_recording
+from numascope.observe.recording.replay import Replay
+from numascope.observe.select import Wanted
+from numascope.plan.load import load_plan, parse_plan
+from numascope.review.report import Report
+from numascope.review.watch import Question, Watch
+
+_LEAST_GAP_S: Final = 0.05
+_END: Final = "the recording ends here"
+
+
+def header_of(session: Session, *, redacted: bool) -> Header:
+    """What a recording says of itself: who is watched, against which plan, how often."""
+    question = session.question
+    return Header(
+        numascope=numascope.__version__,
+        wall_s=time.time(),
+        interval_s=session.interval_s,
+        window_s=question.window_s,
+        pending_for_s=question.pending_for_s,
+        wanted=[(one.pid, one.device, one.scheduler) for one in question.wanted],
+        plan_name=None if question.plan is None else question.plan.path.rpartition("/")[2],
+        plan=session.plan_data,
+        plan_source=question.plan_source,
+        redacted=redacted,
+    )
+
+
+@dataclass
+class ReplaySession:
+    """A watch on a recording; a source of reports as a live session is one."""
+
+    recording: Recording
+    replay: Replay
+    watch: Watch
+    question: Question
+    speed: float = 1.0
+    last: Report | None = None
+    is_recorded = True
+
+    @property
+    def interval_s(self) -> float:
+        """How long to wait before the next step."""
+        return max(_LEAST_GAP_S, self.replay.gap_s / self.speed)
+
+    def step(self) -> Report:
+        """The report of the next frame; after the last one that again, marked as ended."""
+        if self.replay.is_over and self.last is not None:
+            if not self.last.ended:
+                notes = tuple(note for note in (self.recording.lost, _END) if note)
+                self.last = replace(self.last, ended=True, notes=(*self.last.notes, *notes))
+            return self.last
+        self.last = self.watch.step()
+        return self.last
+
+    def look(self, for_s: float, samples: int = SAMPLES) -> Report:
+        """The report at the end of the recording, all frames before it seen."""
+        del for_s, samples
+        report = self.step()
+        while not self.replay.is_over:
+            report = self.step()
+        return report
+
+    def close(self) -> None:
+        """Gives the file back."""
+        self.recording.close()
+
+
+def open_replay(
+    path: str, plan_path: str | None = None, targets: Sequence[Wanted] = (), *, speed: float = 1.0
+) -> ReplaySession:
+    """A recording, judged against its own plan and targets or against others; InputError, UsageError."""
+    recording = open_recording(path)
+    try:
+        return _judged(recording, plan_path, targets, speed)
+    except BaseException:
+        recording.close()
+        raise
+
+
+def _judged(recording: Recording, plan_path: str | None, targets: Sequence[Wanted], speed: float) -> ReplaySession:
+    header = recording.header
+    replay = Replay(recording)
+    plan, source = None, header.plan_source
+    if plan_path is not None:
+        plan, source = load_plan(plan_path), "given"
+    elif header.plan is not None:
+        plan = parse_plan(header.plan_name or "the recorded plan", header.plan)
+    wanted = tuple(targets) or tuple(Wanted(pid, device, scheduler) for pid, device, scheduler in header.wanted)
+    if not wanted:
+        raise UsageError(f"{recording.path}: names no process that was watched: give the PID")
+
+    def machine() -> Machine:
+        return build_machine(open_packed(replay.machine, recording.path))
+
+    question = Question(wanted, plan, source, header.window_s, header.pending_for_s)
+    return ReplaySession(recording, replay, Watch(machine(), machine, replay, replay, question), question, speed)
