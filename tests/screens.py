@@ -27,6 +27,13 @@ class Scripted:
         self.steps = 0
         self.closed = False
 
+    is_recorded = False
+
+    @property
+    def pace(self) -> str:
+        """As a live session has it."""
+        return f"live {self.interval_s:g}s"
+
     def step(self) -> Report:
         """The next report, numbered."""
         report = self._reports[min(self.steps, len(self._reports) - 1)]

@@ -59,6 +59,11 @@ class ReplaySession:
         """How long to wait before the next step."""
         return max(_LEAST_GAP_S, self.replay.gap_s / self.speed)
 
+    @property
+    def pace(self) -> str:
+        """`×4`: so many times as fast as it was."""
+        return f"×{self.speed:g}"
+
     def step(self) -> Report:
         """The report of the next frame; after the last one that again, marked as ended."""
         if self.replay.is_over and self.last is not None:

@@ -44,6 +44,11 @@ class Looking(Protocol):
         """Whether nothing has to be waited for."""
         ...
 
+    @property
+    def pace(self) -> str:
+        """`live 1s`, or `×4` of a recording."""
+        ...
+
     def step(self) -> Report:
         """The next report."""
         ...
@@ -68,6 +73,11 @@ class Session:
     plan_data: bytes | None = None
     """The plan's bytes, as a recording keeps them."""
     is_recorded = False
+
+    @property
+    def pace(self) -> str:
+        """How the dashboard names the time between two looks."""
+        return f"live {self.interval_s:g}s"
 
     def step(self) -> Report:
         """The next report, now."""

@@ -153,7 +153,7 @@ class Dashboard(App[None], inherit_bindings=False):
 
     def state_word(self) -> Span:
         """The word at the right of the first line."""
-        return state_word(self.report, paused=self.paused, age_s=self._age(), interval_s=self._source.interval_s)
+        return state_word(self.report, self._source, paused=self.paused, age_s=self._age())
 
     def notice(self) -> str:
         """What stands in the second line instead of what is watched: an answer, or why there is no news."""
@@ -214,6 +214,7 @@ class Dashboard(App[None], inherit_bindings=False):
     def action_pause(self) -> None:
         """Holds the picture still, or goes on with the newest report."""
         self.paused = not self.paused
+        self._sampling.held = self.paused and self._source.is_recorded
         if not self.paused and self.newest is not None:
             self._take(self.newest)
         self.redraw()

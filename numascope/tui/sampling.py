@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from typing import Final
 
 from textual.message import Message
 from textual.worker import Worker
@@ -15,6 +16,8 @@ from numascope.tui.messages import ReportReady, SamplerFailed, SteeringDone
 from numascope.tui.source import ReportSource
 from numascope.tui.steering import Job, finished
 
+_HELD_S: Final = 0.1
+
 
 class Sampling:
     """Steps a source from one thread only; `submit` may be called from another."""
@@ -24,6 +27,8 @@ class Sampling:
         self._post = post
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._worker: Worker[None] | None = None
+        self.held = False
+        """No step is taken as long as it is set: a recording waits."""
 
     def started(self, worker: Worker[None]) -> None:
         """By whom `run` is called."""
@@ -38,8 +43,13 @@ class Sampling:
     def run(self, worker: Worker[None]) -> None:
         """Takes a step, posts it, waits; once the target has ended only jobs are left to do. Ends when told to."""
         try:
-            while not worker.is_cancelled and not self._look():
-                self._serve(worker, self._source.interval_s)
+            while not worker.is_cancelled:
+                if self.held:
+                    self._serve(worker, _HELD_S)
+                elif self._look():
+                    break
+                else:
+                    self._serve(worker, self._source.interval_s)
         finally:
             self._source.close()
         self._serve(worker, None)

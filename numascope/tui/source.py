@@ -15,6 +15,16 @@ class ReportSource(Protocol):
         """Seconds until the next step."""
         ...
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it waits for whoever looks: a recording can be held still, a job cannot."""
+        ...
+
+    @property
+    def pace(self) -> str:
+        """`live 1s`, or `×4` of a recording."""
+        ...
+
     def step(self) -> Report:
         """The next report; blocks while it reads, and raises NumascopeError where there is none."""
         ...

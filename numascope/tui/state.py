@@ -9,6 +9,7 @@ from typing import Final
 from numascope.review.report import Report
 from numascope.show.ink import Span
 from numascope.show.overview import clock
+from numascope.tui.source import ReportSource
 
 STALE_INTERVALS: Final = 3
 """After so many intervals without a report the picture is called stale."""
@@ -24,19 +25,19 @@ def is_stale(report: Report | None, *, paused: bool, age_s: float, interval_s: f
     return report is not None and not report.ended and not paused and age_s > STALE_INTERVALS * interval_s
 
 
-def state_word(report: Report | None, *, paused: bool, age_s: float, interval_s: float) -> Span:
-    """`live 1s`, `PAUSED`, `STALE 7s`, `ENDED` or `PARTIAL`, in eight cells or more."""
+def state_word(report: Report | None, source: ReportSource, *, paused: bool, age_s: float) -> Span:
+    """The pace (`live 1s`, `×4`), `PAUSED`, `STALE 7s`, `ENDED` or `PARTIAL`, in eight cells or more."""
     if report is None:
         return Span("wait".rjust(8), "dim")
     if report.ended:
         return Span("ENDED".rjust(8), "warn", bold=True)
     if paused:
         return Span("PAUSED".rjust(8), "lit", bold=True)
-    if is_stale(report, paused=paused, age_s=age_s, interval_s=interval_s):
+    if is_stale(report, paused=paused, age_s=age_s, interval_s=source.interval_s):
         return Span(f"STALE {age_s:.0f}s".rjust(8), "warn", bold=True)
     if report.partial:
         return Span("PARTIAL".rjust(8), "warn", bold=True)
-    return Span(f"live {interval_s:g}s".rjust(8), "near")
+    return Span(source.pace.rjust(8), "near")
 
 
 def ended_notice(report: Report) -> str:

@@ -221,6 +221,8 @@ class Refusing:
     """A source that cannot read."""
 
     interval_s = 3600.0
+    is_recorded = False
+    pace = "live 1h"
 
     def step(self) -> Report:
         """Never gives a report."""
