@@ -15,14 +15,13 @@ from numascope.machine.build import build_machine
 from numascope.machine.objects import Machine
 from numascope.observe.recording.format import Header
 from numascope.observe.recording.reader import Recording, open_recording
-from numascope.observe.recording.replay import Replay
+from numascope.observe.recording.replay import RECORDING_ENDS, Replay
 from numascope.observe.select import Wanted
 from numascope.plan.load import load_plan, parse_plan
 from numascope.review.report import Report
 from numascope.review.watch import Question, Watch
 
 _LEAST_GAP_S: Final = 0.05
-_END: Final = "the recording ends here"
 
 
 def header_of(session: Session, *, redacted: bool) -> Header:
@@ -68,7 +67,7 @@ class ReplaySession:
         """The report of the next frame; after the last one that again, marked as ended."""
         if self.replay.is_over and self.last is not None:
             if not self.last.ended:
-                notes = tuple(note for note in (self.recording.lost, _END) if note)
+                notes = tuple(note for note in (self.recording.lost, RECORDING_ENDS) if note)
                 self.last = replace(self.last, ended=True, notes=(*self.last.notes, *notes))
             return self.last
         self.last = self.watch.step()

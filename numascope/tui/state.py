@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable
 from typing import Final
 
+from numascope.observe.recording.replay import RECORDING_ENDS
 from numascope.review.report import Report
 from numascope.show.ink import Span
 from numascope.show.overview import clock
@@ -42,6 +43,8 @@ def state_word(report: Report | None, source: ReportSource, *, paused: bool, age
 
 def ended_notice(report: Report) -> str:
     """That the target is gone, and of when the picture is."""
+    if RECORDING_ENDS in report.notes:
+        return f"END: {RECORDING_ENDS}, {clock(report)}. q quits"
     return f"ENDED: {report.title} is gone. This is its last state, {clock(report)}. q quits"
 
 

@@ -11,6 +11,9 @@ from numascope.observe.recording.reader import Recording
 from numascope.observe.sample import Sample
 from numascope.observe.strangers import Stranger
 
+RECORDING_ENDS = "the recording ends here"
+"""The note of its last report."""
+
 
 class Replay:
     """Steps through the frames of a recording; `is_over` once the last one was given."""

@@ -1,0 +1,174 @@
+"""What the payloads of frames are made of: types that are checked, and bounded, while they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from numascope.cpuset import LARGEST_ID
+
+MOST_THREADS: Final = 1 << 18
+MOST_PROCESSES: Final = 1 << 16
+MOST_CPUS: Final = LARGEST_ID + 1
+MOST_STRANGERS: Final = 1 << 16
+_MOST_TEXTS: Final = 1 << 16
+
+_A_ROW: Final = msgspec.Meta(max_length=MOST_THREADS)
+_A_PROCESS: Final = msgspec.Meta(max_length=MOST_PROCESSES)
+_AN_ID: Final = msgspec.Meta(max_length=MOST_CPUS)
+
+_Natural = Annotated[int, msgspec.Meta(ge=0)]
+_Id = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_ID)]
+_Name = Annotated[str, msgspec.Meta(max_length=1024)]
+_Text = Annotated[str, msgspec.Meta(max_length=1 << 20)]
+_Texts = Annotated[list[_Text], msgspec.Meta(max_length=_MOST_TEXTS)]
+_Mask = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")]
+_WallClock = Annotated[float, msgspec.Meta(gt=-1e12, lt=1e12)]
+_Naturals = Annotated[list[_Natural], _A_ROW]
+_Moves = Annotated[list[int | None], _A_ROW]
+
+
+class Moment(msgspec.Struct, frozen=True, array_like=True):
+    """What a sample says beside its columns; None in `denied` and `notes`: as in the frame before."""
+
+    number: _Natural
+    monotonic_ns: _Natural
+    wall_s: _WallClock
+    vanished: _Natural
+    ended: bool
+    cost_ns: _Natural
+    own_ns: _Natural
+    denied: _Texts | None
+    notes: _Texts | None
+
+
+class Rows(msgspec.Struct, frozen=True, array_like=True):
+    """Whole rows of the thread columns.
+
+    `pids`, `tids`, `starts` are differences to the row before; `comms`, `states` and `allowed` numbers of entries of the two
+    tables; `seen` how many samples before this one.
+    """
+
+    pids: Annotated[list[int], _A_ROW]
+    tids: Annotated[list[int], _A_ROW]
+    starts: Annotated[list[int], _A_ROW]
+    epochs: _Naturals
+    comms: _Naturals
+    states: _Naturals
+    cpus: Annotated[list[_Id | None], _A_ROW]
+    allowed: Annotated[list[_Natural | None], _A_ROW]
+    run_ns: Annotated[list[_Natural | None], _A_ROW]
+    wait_ns: Annotated[list[_Natural | None], _A_ROW]
+    slices: Annotated[list[_Natural | None], _A_ROW]
+    migrations: Annotated[list[_Natural | None], _A_ROW]
+    seen: Annotated[list[int], _A_ROW]
+    texts: Annotated[list[_Name], _A_ROW]
+    masks: Annotated[list[_Mask], _A_ROW]
+
+
+class Counted(msgspec.Struct, frozen=True, array_like=True):
+    """Rows in which a column of counters changed, as gaps, and how far each moved (`columns.moved`)."""
+
+    gaps: _Naturals
+    moves: _Moves
+
+
+class Renamed(msgspec.Struct, frozen=True, array_like=True):
+    """Rows in which a column of texts changed, as gaps, and the new texts."""
+
+    gaps: _Naturals
+    texts: Annotated[list[_Name], _A_ROW]
+
+
+class Rebound(msgspec.Struct, frozen=True, array_like=True):
+    """Rows whose allowed set changed, as gaps, with numbers of entries of the table of sets; None is unknown."""
+
+    gaps: _Naturals
+    allowed: Annotated[list[_Natural | None], _A_ROW]
+    masks: Annotated[list[_Mask], _A_ROW]
+
+
+class RowChanges(msgspec.Struct, frozen=True, array_like=True):
+    """How the thread columns changed: rows gone (of the old ones), rows born (of the new ones), then what moved."""
+
+    gone: _Naturals
+    born_at: _Naturals
+    born: Rows | None
+    comms: Renamed | None
+    states: Renamed | None
+    allowed: Rebound | None
+    cpus: Counted | None
+    run_ns: Counted | None
+    wait_ns: Counted | None
+    slices: Counted | None
+    migrations: Counted | None
+    seen: Counted | None
+
+
+class Facts(msgspec.Struct, frozen=True, array_like=True):
+    """The facts of one process, whole, with the fields of `ProcessFacts` in their order."""
+
+    pid: _Natural
+    ppid: _Natural
+    starttime_ticks: _Natural
+    sid: _Natural
+    comm: _Name
+    cmdline: _Texts
+    environ: Annotated[dict[_Text, _Text], msgspec.Meta(max_length=_MOST_TEXTS)] | None
+    uid: _Natural | None
+    threads: _Natural
+    cpuset: _Mask | None
+    policy: _Name | None
+    policy_denied: bool
+    started_s: _WallClock | None
+    libraries: _Texts
+    start_stack: _Natural
+
+
+class FactChanges(msgspec.Struct, frozen=True, array_like=True):
+    """Processes that went, by pid, and the facts of those that came or changed."""
+
+    gone: Annotated[list[_Natural], _A_PROCESS]
+    changed: Annotated[list[Facts], _A_PROCESS]
+
+
+class Counters(msgspec.Struct, frozen=True, array_like=True):
+    """Counters by id, a list for each counter, as moves since the frame before; with `ids` of these ids, from 0."""
+
+    ids: Annotated[list[_Id], _AN_ID] | None
+    moves: Annotated[list[Annotated[list[int | None], _AN_ID]], msgspec.Meta(min_length=2, max_length=5)]
+
+
+class StrangerRow(msgspec.Struct, frozen=True, array_like=True):
+    """A stranger, with the fields of `Stranger` in their order."""
+
+    pid: _Natural
+    comm: _Name
+    cpu: _Id
+    busy: Annotated[float, msgspec.Meta(ge=0, lt=1e9)] | None
+
+
+_Strangers = Annotated[list[StrangerRow], msgspec.Meta(max_length=MOST_STRANGERS)]
+
+
+class Key(msgspec.Struct, frozen=True, array_like=True):
+    """A frame that stands for itself."""
+
+    moment: Moment
+    rows: Rows
+    facts: Annotated[list[Facts], _A_PROCESS]
+    cpus: Counters
+    nodes: Counters
+    strangers: _Strangers
+
+
+class Delta(msgspec.Struct, frozen=True, array_like=True):
+    """A frame as what changed since the one before; None is that nothing did."""
+
+    moment: Moment
+    rows: RowChanges | None
+    facts: FactChanges | None
+    cpus: Counters | None
+    nodes: Counters | None
+    strangers: _Strangers | None
