@@ -114,9 +114,9 @@ class Recording:
         start = self._read_or_say(len(MAGIC), 0)
         if start == MAGIC:
             return
-        line = self._read_or_say(len(MAGIC_START) + 12, 0).partition(b"\n")[0]
+        line, newline, _ = self._read_or_say(len(MAGIC_START) + 12, 0).partition(b"\n")
         version = line.removeprefix(MAGIC_START)
-        if line.startswith(MAGIC_START) and version.isdigit() and not version.startswith(b"0"):
+        if newline and line.startswith(MAGIC_START) and version.isdigit() and not version.startswith(b"0"):
             raise InputError(
                 self.path,
                 f"is a recording of version {version.decode()}, which this numascope cannot read: use a newer one",

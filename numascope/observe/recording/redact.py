@@ -143,14 +143,9 @@ def redacted_cmdline(cmdline: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments: the program, options, a module after `-m` and what tells a role stay, all else becomes `…`."""
     found = [_argument(part) for part in cmdline]
     names = [part.rpartition("/")[2] for part in cmdline[:3]]
-    if names:
-        found[0] = (
-            names[0]
-            if _PROGRAM.fullmatch(names[0])
-            else "python" + HIDDEN
-            if names[0].startswith("python")
-            else found[0]
-        )
+    if names and (shown := _program(names[0])):
+        marks = _marks(cmdline[0])
+        found[0] = f"{marks}/{shown}" if marks else shown
     if len(names) == 3 and names[0].startswith("python") and names[1] == "-m" and _MODULE.fullmatch(cmdline[2]):
         found[2] = cmdline[2]
     for at, part in enumerate(cmdline):
@@ -164,10 +159,22 @@ def redacted_cmdline(cmdline: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _program(name: str) -> str:
+    """The name of a program, which it may have written itself; empty where it is more than a name."""
+    if _PROGRAM.fullmatch(name):
+        return name
+    return "python" + HIDDEN if name.startswith("python") else ""
+
+
+def _marks(part: str) -> str:
+    """What in an argument tells a role."""
+    return "".join(HIDDEN + mark for mark in _MARKERS if mark in part)
+
+
 def _argument(part: str) -> str:
     """One argument; whether its last component is an option or a launcher stays as it is, for that is what is looked at."""
     name = part.rpartition("/")[2]
-    marks = "".join(HIDDEN + mark for mark in _MARKERS if mark in part)
+    marks = _marks(part)
     if name in _LAUNCHERS or name == "-m":
         return f"{marks}/{name}" if marks else name
     if part.startswith("-"):
