@@ -51,7 +51,7 @@ def spin(cpu: int) -> None:
 def loaders_of(rank: int) -> list[int]:
     """The children of a rank."""
     for entry in Path("/proc").glob("[0-9]*/environ"):
-        if f"RANK_ID={rank}\0MS".encode() in entry.read_bytes() and b"MS_ROLE=MS_WORKER" in entry.read_bytes():
+        if {f"RANK_ID={rank}".encode(), b"MS_ROLE=MS_WORKER"} <= set(entry.read_bytes().split(b"\0")):
             pid = entry.parent.name
             listed = (entry.parent / "task" / pid / "children").read_text().split()
             if listed:
@@ -68,6 +68,8 @@ def main(target: str) -> int:
             target=standin.launch, args=(plan, 600.0), kwargs={"tied": False}
         )
         job.start()
+        while any(not loaders_of(rank) for rank in range(RANKS)):
+            time.sleep(0.5)
         time.sleep(SETTLE_S)
         stranger = multiprocessing.get_context("fork").Process(target=spin, args=(CROWDED_RANK * CPUS_OF_RANK,))
         stranger.start()

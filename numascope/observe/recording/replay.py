@@ -22,7 +22,9 @@ class Replay:
         self._frames: Iterator[Frame] = recording.frames()
         first = next(self._frames, None)
         if first is None:
-            raise InputError(recording.path, "holds no whole frame: nothing was seen, or it was cut off before the first")
+            raise InputError(
+                recording.path, "holds no whole frame: nothing was seen, or it was cut off before the first"
+            )
         self._next: Frame | None = first
         self._frame = first
         self.machine = first.machine or b""
