@@ -128,6 +128,7 @@ def _once(session: Looking, output: _Output, for_s: float) -> int:
 
 def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
     """One report an interval, until the targets or the time end; the worst outcome is the code."""
+    from numascope.observe.recording.replay import RECORDING_ENDS
     from numascope.review.outcome import outcome_of, worse
 
     began_s = time.monotonic()
@@ -138,6 +139,10 @@ def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
     try:
         while True:
             report = session.step()
+            if before is not None and RECORDING_ENDS in report.notes:
+                # The last look was judged already: that nothing follows it is no finding.
+                _say_what_is_lost(before, report)
+                break
             # The first look has no time behind it: it is no verdict yet.
             if before is not None:
                 outcome = outcome_of(report, output.fail_on)
@@ -153,6 +158,15 @@ def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
     except KeyboardInterrupt:
         pass
     return 0 if worst is None else worst.code
+
+
+def _say_what_is_lost(before: Report, ending: Report) -> None:
+    """Says on standard error what a damaged recording does not hold."""
+    from numascope.observe.recording.replay import RECORDING_ENDS
+
+    for note in ending.notes:
+        if note not in before.notes and note != RECORDING_ENDS:
+            click.echo(f"numascope: note: {note}", err=True)
 
 
 def _tell(output: _Output, before: Report, report: Report, outcome: Outcome, told: object) -> object:

@@ -67,8 +67,7 @@ class ReplaySession:
         """The report of the next frame; after the last one that again, marked as ended."""
         if self.replay.is_over and self.last is not None:
             if not self.last.ended:
-                notes = tuple(note for note in (self.recording.lost, RECORDING_ENDS) if note)
-                self.last = replace(self.last, ended=True, notes=(*self.last.notes, *notes))
+                self.last = replace(self.last, ended=True, notes=(*self.last.notes, *self._lost(), RECORDING_ENDS))
             return self.last
         self.last = self.watch.step()
         return self.last
@@ -79,7 +78,10 @@ class ReplaySession:
         report = self.step()
         while not self.replay.is_over:
             report = self.step()
-        return report
+        return replace(report, notes=(*report.notes, *self._lost()))
+
+    def _lost(self) -> tuple[str, ...]:
+        return (f"the recording {self.recording.lost}",) if self.recording.lost else ()
 
     def close(self) -> None:
         """Gives the file back."""

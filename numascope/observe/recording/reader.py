@@ -92,7 +92,7 @@ class Recording:
                 self.lost = f"has no end: it was cut off, or is still being written, after frame {count}"
                 return
             except _MALFORMED as error:
-                self.lost = f"damaged after frame {count}: {safe_text(str(error))[:200]}"
+                self.lost = f"is damaged after frame {count}: {safe_text(str(error))[:200]}"
                 return
             except OSError as error:
                 self.lost = f"cannot be read after frame {count}: {error.strerror}"

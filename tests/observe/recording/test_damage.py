@@ -124,7 +124,7 @@ def test_any_message_is_no_traceback(tmp_path: Path, payload: object) -> None:
     for blocks in (pack_block(Kind.KEY, packed), key + pack_block(Kind.DELTA, packed)):
         frames, lost = frames_of(tmp_path / "any", START + MACHINE + blocks)
         assert len(frames) <= 1
-        assert lost.startswith("damaged after frame")
+        assert lost.startswith("is damaged after frame")
 
 
 def test_a_payload_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
@@ -134,16 +134,16 @@ def test_a_payload_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
 
     assert frames_of(tmp_path / "bomb", START + MACHINE + block) == (
         [],
-        "damaged after frame 0: it is not what one block unpacks to",
+        "is damaged after frame 0: it is not what one block unpacks to",
     )
 
 
 def test_frames_before_any_machine_and_bytes_after_the_end_are_damage(tmp_path: Path) -> None:
     key, end = pack_block(Kind.KEY, encode_key(idle_sample(8), ())), pack_block(Kind.END, b"")
 
-    assert frames_of(tmp_path / "one", START + key) == ([], "damaged after frame 0: it stands before any machine")
+    assert frames_of(tmp_path / "one", START + key) == ([], "is damaged after frame 0: it stands before any machine")
     assert frames_of(tmp_path / "one", START + MACHINE + key + end)[1] == ""
-    assert frames_of(tmp_path / "one", START + end + b"x") == ([], "damaged after frame 0: something follows its end")
+    assert frames_of(tmp_path / "one", START + end + b"x") == ([], "is damaged after frame 0: something follows its end")
 
 
 @pytest.mark.parametrize(

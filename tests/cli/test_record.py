@@ -1,0 +1,110 @@
+"""A recording of a living process, and what was recorded elsewhere, as users call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from processes import OWN_CPUS, needs_two_cpus, program
+
+RECORDINGS = ("eight-ranks", "torchrun")
+
+
+def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "numascope", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "TZ": "UTC"},
+    )
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_kept_recording_is_judged_as_it_always_was(
+    name: str, snapshots: Path, golden: Callable[[str, Path], None]
+) -> None:
+    path = snapshots / "recordings" / f"{name}.nsr"
+
+    done = numascope("replay", str(path), "--once", "--width", "80")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    golden(done.stdout, path.with_suffix(".txt"))
+
+
+def test_the_eight_ranks_show_the_three_harms_that_were_done_to_them(snapshots: Path) -> None:
+    done = numascope("diff", "--replay", str(snapshots / "recordings" / "eight-ranks.nsr"), "--json")
+    document = json.loads(done.stdout)
+    escaped = [
+        (one["device"], one["role"], one["allowed"]) for one in document["threads"] if one["verdict"] == "escaped"
+    ]
+
+    assert escaped == [(1, "runtime", "15"), *3 * [(6, "minddata", "0")]]
+    assert [one["rule"] for one in document["findings"]].count("shared") == 1
+
+
+def test_watching_a_recording_ends_with_the_worst_that_it_judged(snapshots: Path) -> None:
+    path = str(snapshots / "recordings" / "torchrun.nsr")
+
+    done = numascope("diff", "--replay", path, "--watch")
+
+    assert done.returncode == 1
+    assert "every target has ended" not in done.stdout
+    assert numascope("diff", "--replay", path, "--watch", "--fail-on", "never").returncode == 0
+
+
+def test_a_recording_that_was_cut_off_is_judged_as_far_as_it_goes(snapshots: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.nsr"
+    path.write_bytes((snapshots / "recordings" / "eight-ranks.nsr").read_bytes()[:30_000])
+    says = "the recording has no end: it was cut off, or is still being written, after frame 6"
+
+    once, watched = numascope("diff", "--replay", str(path)), numascope("diff", "--replay", str(path), "--watch")
+
+    assert f"note: {says}" in " ".join(once.stdout.split())
+    assert watched.stderr == f"numascope: note: {says}\n"
+    assert (once.returncode, watched.returncode) == (1, 1)
+
+
+@pytest.mark.live
+@needs_two_cpus
+def test_a_living_job_is_recorded_and_judged_the_same_later(tmp_path: Path) -> None:
+    plan, kept = tmp_path / "bind.json", tmp_path / "kept.nsr"
+    document = {"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": str(OWN_CPUS[0])}}}
+    plan.write_text(json.dumps(document))
+    with program(f"os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); ready(); spin()") as child:
+        target = f"{child.pid}=device0"
+        done = numascope("record", target, "-o", str(kept), "--plan", str(plan), "--for", "1s", "--interval", "0.3s")
+        again = numascope("record", target, "-o", str(kept))
+
+    assert done.returncode == 0
+    assert f"look at it: numascope replay {kept}" in done.stdout
+    later = numascope("diff", "--replay", str(kept), "--json")
+    threads = json.loads(later.stdout)["threads"]
+    assert (later.returncode, [one["verdict"] for one in threads]) == (1, ["escaped"])
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "exists" in again.stderr or "is there" in again.stderr
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["replay", "/no/such/file", "--once"], 2, "/no/such/file: there is no such file"),
+        (["replay", "/proc/self/status", "--once"], 2, "is no recording: give a file that numascope record wrote"),
+        (["record", "1", "-o", "/no/such/folder/x.nsr"], 2, "/no/such/folder/x.nsr"),
+        (["record", "999999999", "-o", "{tmp}/x.nsr"], 4, "no process 999999999 here"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
+    done = numascope(*(one.format(tmp=tmp_path) for one in arguments))
+
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
