@@ -14,6 +14,9 @@ _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
 _SIZE = re.compile(r"([0-9]{1,15})\s*([KMG]?)i?B?")
 _MEMINFO = re.compile(r"(?:Node\s+[0-9]+\s+)?(MemTotal|MemFree):\s*([0-9]{1,18})(?: kB)?")
 
+MOST_MEMORY_KIB: Final = 1 << 47
+"""128 PiB: physical addresses have at most 57 bits on any processor that Linux runs on."""
+
 _KIB: Final = {"K": 1, "M": 1 << 10, "G": 1 << 20}
 
 _MOST_KEPT: Final = 1 << 10
@@ -62,6 +65,16 @@ def id_list(raw: bytes) -> CpuSet | None:
         return None
 
 
+def some_ids(raw: bytes) -> CpuSet | None:
+    """A range list that is not empty."""
+    return id_list(raw) or None
+
+
+def id_list_or_null(raw: bytes) -> CpuSet | None:
+    """A range list; `(null)`, which kernels write for a mask that was never made (`nohz_full`), is the empty set."""
+    return id_list(b"" if text(raw) == "(null)" else raw)
+
+
 def spaced_ids(raw: bytes) -> CpuSet | None:
     """Ids with blanks between them, as cpufreq writes `affected_cpus`."""
     pieces = text(raw).split()
@@ -103,11 +116,11 @@ def cache_size_kib(raw: bytes) -> int | None:
 
 
 def meminfo(raw: bytes) -> Memory:
-    """MemTotal and MemFree of /proc/meminfo or of a node's `meminfo`."""
+    """MemTotal and MemFree of /proc/meminfo or of a node's `meminfo`; None where one is absent or more than can be addressed."""
     found: dict[str, int] = {}
     for line in raw.split(b"\0", 1)[0].decode("ascii", "replace").splitlines():
         matched = _MEMINFO.fullmatch(line.strip())
-        if matched:
+        if matched and int(matched[2]) <= MOST_MEMORY_KIB:
             found.setdefault(matched[1], int(matched[2]))
     return Memory(found.get("MemTotal"), found.get("MemFree"))
 

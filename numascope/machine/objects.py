@@ -189,6 +189,8 @@ class Machine:
     """Nodes that could come online."""
     notes: tuple[str, ...] = ()
     partial: bool = False
+    untold: tuple[str, ...] = ()
+    """The fields of `cpus` that no file tells: there the empty set stands for unknown."""
     node_of: Mapping[int, int] = field(default_factory=dict)
     """CPU → the NUMA node that lists it; a CPU without a node is absent."""
 

@@ -20,6 +20,14 @@ MOST_BYTES: Final = 1 << 30
 _MOST_DICTIONARY_BYTES: Final = 128 << 20
 """Memory for unpacking xz: its highest level, `xz -9`, asks for 65 MiB; a header may ask for 4 GiB."""
 
+_MEMORY: Final = "Memory usage limit"
+"""How the lzma module says that a header asks for more; it has no number for it."""
+
+_TOO_GREEDY: Final = (
+    f"its xz dictionary needs more than the {_MOST_DICTIONARY_BYTES >> 20} MiB of memory that are granted: "
+    "pack it again with gzip, or with xz as it comes"
+)
+
 _PIECE: Final = 1 << 18
 _DAMAGE: Final = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
@@ -63,6 +71,8 @@ class Inflated:
         if left <= 0:
             self._at += size
             return True
+        if self._reader is not self._packed and self._count + left > MOST_BYTES:
+            raise self._too_large()  # before all of it was unpacked
         while self._next_piece():
             if left <= len(self._piece):
                 self._at = left
@@ -79,12 +89,17 @@ class Inflated:
         try:
             self._piece = self._reader.read(_PIECE)
         except _DAMAGE as error:
+            if _MEMORY in str(error):
+                raise self.refuse(_TOO_GREEDY) from error
             raise self.refuse(f"damaged or cut off ({safe_text(str(error))}): copy it again") from error
         self._at = 0
         self._count += len(self._piece)
         if self._count > MOST_BYTES:
-            raise self.refuse(f"unpacks to more than {MOST_BYTES >> 30} GiB: pack only sys/ and proc/ of that machine")
+            raise self._too_large()
         return bool(self._piece)
+
+    def _too_large(self) -> InputError:
+        return self.refuse(f"unpacks to more than {MOST_BYTES >> 30} GiB: pack only sys/ and proc/ of that machine")
 
 
 def _open_regular(path: str, place: str) -> io.BufferedReader:

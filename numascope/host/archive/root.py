@@ -256,8 +256,10 @@ def _machines(here: _Directory, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
 
 
 def _lies_in(path: tuple[str, ...], inside: str) -> bool:
+    """Whether a path is meant: by any run of its names, as they are or as errors spell them."""
     wanted = tuple(part for part in inside.split("/") if part not in ("", "."))
-    return any(path[at : at + len(wanted)] == wanted for at in range(len(path) - len(wanted) + 1))
+    spelled = tuple(map(safe_text, path))
+    return any(wanted in (path[at : at + len(wanted)], spelled[at : at + len(wanted)]) for at in range(len(path) - len(wanted) + 1))
 
 
 def _listed(machines: list[tuple[str, ...]]) -> str:

@@ -61,9 +61,8 @@ def read_members(stream: Inflated, is_wanted: Callable[[str, int], bool]) -> Ite
     extension = _NO_EXTENSION
     for count in range(MOST_MEMBERS):
         block = stream.read(_BLOCK)
-        if not block or not any(block):
-            if not count:
-                raise stream.refuse("holds nothing: it is no tar archive, or an empty one")
+        if not any(block):
+            _check_end(stream, block, is_first=not count)
             return
         size = _checked_size(stream, block, is_first=not count)
         kind = block[156]
@@ -86,6 +85,14 @@ def read_members(stream: Inflated, is_wanted: Callable[[str, int], bool]) -> Ite
 
 
 _CUT_OFF: Final = "is cut off in the middle of a file: copy it again"
+
+
+def _check_end(stream: Inflated, block: bytes, *, is_first: bool) -> None:
+    """InputError where an archive ends before its end, which POSIX marks by two blocks of zeros; one is enough."""
+    if is_first:
+        raise stream.refuse("holds nothing: it is no tar archive, or an empty one")
+    if len(block) < _BLOCK:
+        raise stream.refuse("is cut off: the zeros that end a tar archive are missing; copy it again")
 
 
 def _checked_size(stream: Inflated, block: bytes, *, is_first: bool) -> int:

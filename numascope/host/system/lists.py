@@ -19,7 +19,7 @@ _NUMBERED = re.compile(r"([a-z]+)([0-9]{1,5})")
 
 
 class CpuLists(NamedTuple):
-    """The lists of /sys/devices/system/cpu; None where there is no such file."""
+    """The lists of /sys/devices/system/cpu; None where there is no such file, or none that can be."""
 
     possible: CpuSet | None
     present: CpuSet | None
@@ -38,14 +38,19 @@ class NodeRecord(NamedTuple):
     side_caches: tuple[tuple[int, int | None], ...]
 
 
+CPU_LISTS: Final = {
+    "possible": parse.some_ids,
+    "present": parse.some_ids,
+    "online": parse.some_ids,
+    "isolated": parse.id_list_or_null,
+    "nohz_full": parse.id_list_or_null,
+}
+"""The five lists of CPUs: the first three are never empty, for a CPU has written them."""
+
+
 def read_cpu_lists(root: HostRoot) -> CpuLists:
-    """The five lists of CPUs; without nohz_full CPUs the kernel writes `(null)`, which is no list."""
-    return CpuLists(
-        *(
-            read_value(root, f"{CPU_DIRECTORY}/{name}", parse.id_list)
-            for name in ("possible", "present", "online", "isolated", "nohz_full")
-        )
-    )
+    """The five lists of CPUs."""
+    return CpuLists(*(read_value(root, f"{CPU_DIRECTORY}/{name}", parser) for name, parser in CPU_LISTS.items()))
 
 
 def read_kind_lists(root: HostRoot) -> dict[str, CpuSet]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from numascope import __version__
 from numascope.machine.objects import Cpus, Device, Group, Machine
@@ -27,7 +27,7 @@ def _machine(machine: Machine) -> Document:
     return {
         "arch": machine.arch,
         "model": machine.model,
-        "cpus": _cpus(machine.cpus),
+        "cpus": _cpus(machine.cpus, machine.untold),
         "nodes_allowed": set_or_null(machine.nodes_allowed),
         "packages": [{"id": package.id, "cpus": str(package.cpus)} for package in machine.packages],
         "dies": _groups(machine.dies),
@@ -86,16 +86,16 @@ def _machine(machine: Machine) -> Document:
     }
 
 
-def _cpus(cpus: Cpus) -> Document:
+def _cpus(cpus: Cpus, untold: Container[str]) -> Document:
     return {
         "possible": str(cpus.possible),
         "present": str(cpus.present),
         "online": str(cpus.online),
         "offline": str(cpus.offline),
         "allowed": set_or_null(cpus.allowed),
-        "isolated": str(cpus.isolated),
-        "nohz_full": str(cpus.nohz_full),
-        "rcu_nocbs": str(cpus.rcu_nocbs),
+        "isolated": None if "isolated" in untold else str(cpus.isolated),
+        "nohz_full": None if "nohz_full" in untold else str(cpus.nohz_full),
+        "rcu_nocbs": None if "rcu_nocbs" in untold else str(cpus.rcu_nocbs),
         "partitioned": str(cpus.partitioned),
     }
 
