@@ -21,7 +21,8 @@ class InputError(NumascopeError):
         self.problem = problem
         self.line = line
         self.column = column
-        place = path if line is None else f"{path}:{line}:{column}"
+        named = path or '""'
+        place = named if line is None else f"{named}:{line}:{column}"
         super().__init__(f"{place}: {problem}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from typing import Final
@@ -60,6 +61,10 @@ def verbs() -> None:
     """
 
 
+_READER_GONE: Final = 128 + signal.SIGPIPE
+"""As a shell has it for a program that its reader has left; none of our verdicts, as nobody read one."""
+
+
 def main() -> None:
     """The console script: every error that a user can act on is one line and an exit code."""
     try:
@@ -74,9 +79,9 @@ def main() -> None:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         code = 130
-    except BrokenPipeError:  # whoever read us, `head` say, has seen enough
+    except (BrokenPipeError, SystemExit):  # the reader, `head` say, has seen enough: click makes an exit of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = _READER_GONE
     except OSError as error:  # the outermost edge: a full disk or a lost terminal still gets one line
         click.echo(f"numascope: {safe_text(str(error))}", err=True)
         code = 2

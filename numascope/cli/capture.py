@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from numascope.cli.machine_source import refuse_empty
 from numascope.errors import UsageError
 from numascope.host.archive.gather import LEFT_OUT, Capture, gather
 from numascope.host.archive.pack import refuse_existing, usual_name, write_capture
@@ -27,6 +28,8 @@ def capture(*, output: str | None, root: str) -> None:
 
     Exit code: 0 written, 2 bad usage, or it could not be written.
     """
+    refuse_empty("-o", output)
+    refuse_empty("--root", root)
     if output == "-":
         raise UsageError("-o -: a capture is a file of its own, give it a name")
     if output is not None:

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from numascope.cli.machine_source import Found
+    from numascope.machine.links import Link
+    from numascope.machine.objects import Machine
     from numascope.machine.told import Told
 
 _LARGEST_TEXT: Final = 1 << 20
+
+
+class Linked(NamedTuple):
+    """A machine with what all sources say of its devices, the links between these, and what the sources disagree on."""
+
+    machine: Machine
+    links: tuple[Link, ...]
+    doubts: tuple[str, ...]
+
+
+def linked(found: Found, text: str | None) -> Linked:
+    """The machine with its links; `text` is the path of a file that the user gives. InputError where that does not fit."""
+    from dataclasses import replace
+
+    from numascope.machine.links import doubts_of, links_of, links_that_disagree
+    from numascope.machine.told import with_claims
+
+    machine = found.machine
+    links: list[Link] = []
+    for told in told_of(found, text):
+        machine = with_claims(machine, told)
+        links += told.links
+    doubt = links_that_disagree(machine, links)
+    notes = machine.notes if doubt is None else (*machine.notes, doubt)
+    return Linked(replace(machine, notes=notes), links_of(machine, links), doubts_of(machine, links))
 
 
 def told_of(found: Found, text: str | None) -> list[Told]:

@@ -36,6 +36,8 @@ class Found(NamedTuple):
 @contextmanager
 def opened_machine(wanted: Wanted) -> Iterator[Found]:
     """The machine that the user means; its root is open as long as the context lasts."""
+    for name in ("root", "capture", "inside", "xml", "synthetic"):
+        refuse_empty(f"--{name}", getattr(wanted, name))
     ways = [name for name in ("root", "capture", "xml", "synthetic") if getattr(wanted, name) is not None]
     if len(ways) > 1:
         raise UsageError(f"--{ways[0]} and --{ways[1]} name two machines: give one of them")
@@ -56,6 +58,12 @@ def opened_machine(wanted: Wanted) -> Iterator[Found]:
             yield Found(_named(machine) if root.is_live and machine.model is None else machine, root)
         finally:
             root.close()
+
+
+def refuse_empty(option: str, value: str | None) -> None:
+    """UsageError where an option has a value, but nothing in it, as a variable of a script that is not set gives."""
+    if value == "":
+        raise UsageError(f"{option}: its value is empty: give one, or leave {option} out")
 
 
 def _named(machine: Machine) -> Machine:
@@ -88,6 +96,7 @@ def _from_xml(path: str, *, io: bool) -> Machine:
 
 def wanted_of(path: str, inside: str | None, *, io: bool) -> Wanted:
     """A machine by a path alone, as `--diff` takes it: a directory, XML where it begins so, else an archive."""
+    refuse_empty("--diff", path)
     if os.path.isdir(path):
         return Wanted(root=path, io=io)
     if _begins_like_xml(path):

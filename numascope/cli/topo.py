@@ -11,14 +11,12 @@ from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_co
 if TYPE_CHECKING:
     from numascope.cli.machine_source import Found, Wanted
     from numascope.cpuset import CpuSet
-    from numascope.machine.links import Link
     from numascope.machine.objects import Machine
     from numascope.show.ink import Line
 
 _LEAST_WIDTH: Final = 40
 _FORMATS: Final = ("tree", "boxes", "table", "json", "svg", "md", "xml", "synthetic")
 _KINDS: Final = ("package", "die", "node", "l3", "l2", "core", "pu", "device")
-_NO_LINKS: Final = "no accelerator and no network card is listed on a PCI bus here"
 
 
 class _Style(NamedTuple):
@@ -55,14 +53,19 @@ class _Style(NamedTuple):
 )
 @click.option("--io", is_flag=True, help="Network cards and NVMe drives too.")
 @click.option("--links", is_flag=True, help="How near accelerators and network cards are to each other, as a matrix.")
-@click.option("--links-from", default=None, metavar="FILE", help="Text of nvidia-smi topo -m or npu-smi info -t topo.")
+@click.option(
+    "--links-from",
+    default=None,
+    metavar="FILE",
+    help="Text of nvidia-smi topo -m, or of npu-smi info -t topo and, in the same file, of npu-smi info.",
+)
 @click.option(
     "--explain", default=None, metavar="OBJECT", help="The files behind cpu17, node2, package0, d0 or 3b:00.0."
 )
 @click.option(
     "--diff", "other", default=None, metavar="OTHER", help="What differs from another directory, archive or XML."
 )
-@click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Of the SVG.")
+@click.option("--theme", type=click.Choice(["light", "dark"]), default=None, help="Of the SVG; light by default.")
 @click.option(
     "--width",
     type=click.IntRange(_LEAST_WIDTH, 1000),
@@ -96,7 +99,7 @@ def topo(
     links_from: str | None,
     explain: str | None,
     other: str | None,
-    theme: str,
+    theme: str | None,
     width: int | None,
     ascii_only: bool,
     color: str,
@@ -106,11 +109,18 @@ def topo(
     Of this host, or of another by --root, --capture, --xml or --synthetic. With --diff, ends 1 where anything differs.
     """
     from numascope.cli.machine_source import Wanted, opened_machine
+    from numascope.cli.topo_options import Given, check_options, chosen_format
 
+    chosen, named = chosen_format(wanted_format, boxes=boxes, as_json=as_json)
+    given = {
+        "--diff": other, "--explain": explain, "--links": links or None, "--links-from": links_from, "--only": only,
+        "--node": nodes, "--around": around, "--theme": theme, "--expand": expand or None,
+    }  # fmt: skip
+    check_options(Given(tuple(name for name, value in given.items() if value is not None), chosen, named))
     links = links or links_from is not None
     columns = max(_LEAST_WIDTH, terminal_width(width))
-    chosen = _format(wanted_format, boxes=boxes, as_json=as_json, default="table" if only else "tree")
-    style = _Style(chosen, columns, wants_colour(color), ascii_only, expand, only, theme)
+    chosen = chosen or ("table" if only else "tree")
+    style = _Style(chosen, columns, wants_colour(color), ascii_only, expand, only, theme or "light")
     wanted = Wanted(root, capture, inside, xml, synthetic, io or links or explain is not None)
     with opened_machine(wanted) as found:
         machine = found.machine
@@ -120,21 +130,11 @@ def topo(
             _echo(_explained(found, explain, style.width), style)
             return
         if links:
-            machine, known = _linked(found, links_from)
-            _show_links(machine, known, style)
+            _show_links(found, links_from, style)
             return
         if around is not None:
             style = style._replace(lit=_allowed(wanted, around))
         _show(_part(machine, nodes, style.lit), style)
-
-
-def _format(wanted: str | None, *, boxes: bool, as_json: bool, default: str) -> str:
-    from numascope.errors import UsageError
-
-    named = {*([wanted] if wanted else []), *(["boxes"] if boxes else []), *(["json"] if as_json else [])}
-    if len(named) > 1:
-        raise UsageError(f"{' and '.join(sorted(named))}: one format at a time")
-    return named.pop() if named else default
 
 
 def _part(machine: Machine, nodes: str | None, lit: CpuSet | None) -> Machine:
@@ -207,27 +207,11 @@ def _diff(machine: Machine, other: str, inside: str | None, style: _Style, *, io
     return 1 if differences else 0
 
 
-def _linked(found: Found, text: str | None) -> tuple[Machine, tuple[Link, ...]]:
-    from dataclasses import replace
-
-    from numascope.cli.link_sources import told_of
-    from numascope.machine.links import links_of, links_that_disagree
-    from numascope.machine.told import with_claims
-
-    machine = found.machine
-    links: list[Link] = []
-    for told in told_of(found, text):
-        machine = with_claims(machine, told)
-        links += told.links
-    doubt = links_that_disagree(machine, links)
-    notes = (*machine.notes, doubt) if doubt is not None else machine.notes
-    return replace(machine, notes=notes), links_of(machine, links)
-
-
-def _show_links(machine: Machine, links: tuple[Link, ...], style: _Style) -> None:
-    from numascope.show.ink import Span
+def _show_links(found: Found, text: str | None, style: _Style) -> None:
+    from numascope.cli.link_sources import linked
     from numascope.show.topo.links import link_document, link_lines
 
+    machine, links, doubts = linked(found, text)
     if style.format == "json":
         from numascope.show.topo.document import topo_document
 
@@ -237,7 +221,7 @@ def _show_links(machine: Machine, links: tuple[Link, ...], style: _Style) -> Non
         inner["links"] = link_document(links)
         echo_json(document)
         return
-    _echo(link_lines(machine, links, style.width) or [(Span(_NO_LINKS),)], style)
+    _echo(link_lines(machine, links, style.width, doubts), style)
 
 
 def _show(machine: Machine, style: _Style) -> None:

@@ -16,6 +16,7 @@ from numascope.host.system import lists as system
 from numascope.host.system.clocks import read_policies
 from numascope.host.system.cpus import CpuRecord, read_cpus
 from numascope.host.system.platform import read_platform
+from numascope.host.system.unread import find_unread
 from numascope.machine import quirks
 from numascope.machine.groups import (
     build_caches,
@@ -43,12 +44,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
             os.path.join(root.path, system.CPU_DIRECTORY), "no cpuN directory: the root must hold a copy of /sys"
         )
     limits = cgroups.limits_of_reader(root)
-    cpus = _cpus(lists, every_record, limits)
-    if details:
-        cpus = cpus._replace(
-            rcu_nocbs=isolation.read_rcu_nocbs(root, cpus.possible),
-            partitioned=isolation.read_partitioned(root),
-        )
+    cpus, untold = _with_isolation(root, _cpus(lists, every_record, limits), lists, details=details)
     online = cpus.online
     records = online_records(every_record, online)
     packages, package_note = build_packages(records, online)
@@ -60,6 +56,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     node_of = node_of_each(node_records, online)
     rows, distance_note = quirks.distance_rows(node_records)
     memories = read_memories(root, node_records) if details else Memories()
+    offline = memories.offline
     nodes = build_nodes(node_records, online, packages, rows, memories)
     node_cpus = {node.id: node.cpus for node in nodes}
     dies = build_groups(records, online, "die", package_of)
@@ -70,6 +67,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
     device_records = read_devices(root, node_cpus, io=io)
     found = tuple(map(_device, device_records))
     missing = [
+        *find_unread(root, lists, every_record, node_records, cpuinfo, untold, details=details),
         quirks.online_without_directory(lists.online, every_record),
         quirks.cpus_without_topology(records, online),
         None if caches else "the kernel describes no caches",
@@ -80,10 +78,12 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
         quirks.implicit_node() if is_implicit else None,
         quirks.nodes_that_overlap(node_records, online),
         quirks.siblings_that_disagree(records, online),
-        quirks.cores_as_packages(packages, cores, nodes),
+        quirks.cores_as_packages(packages, cores, nodes, records),
         quirks.cpus_that_are_off(node_records, online),
         quirks.cpus_of_no_node(node_of, node_records, online),
         distance_note,
+        _without_distances(root, node_records),
+        _offline_and_there(offline, node_records),
         quirks.devices_that_disagree(found),
         _lent_out(device_records),
         *missing,
@@ -106,9 +106,10 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
         devices=found,
         policies=build_policies(read_policies(root), online) if details else (),
         platform=Platform(*read_platform(root, cpuinfo)) if details else NOTHING_SHOWN,
-        nodes_offline=memories.offline,
+        nodes_offline=offline - CpuSet.of(node_cpus),
         notes=tuple(note for note in notes if note is not None),
         partial=any(missing),
+        untold=untold,
         node_of=node_of,
     )
 
@@ -120,8 +121,42 @@ def _cpus(lists: system.CpuLists, records: Sequence[CpuRecord], limits: cgroups.
     present |= online
     possible = present if lists.possible is None else lists.possible | present
     allowed = None if limits.cpus is None else limits.cpus & online
-    isolated, nohz_full = lists.isolated or EMPTY, lists.nohz_full or EMPTY
-    return Cpus(possible, present, online, present - online, allowed, isolated, nohz_full)
+    return Cpus(possible, present, online, present - online, allowed, EMPTY)
+
+
+def _with_isolation(
+    root: HostRoot, cpus: Cpus, lists: system.CpuLists, *, details: bool
+) -> tuple[Cpus, tuple[str, ...]]:
+    """The CPUs with those that are left alone, and the fields of these that no file tells."""
+    told: dict[str, CpuSet | None] = isolation.read_isolation(
+        root, lists.isolated, lists.nohz_full, cpus.possible
+    )._asdict()
+    if details:
+        told["rcu_nocbs"] = isolation.read_rcu_nocbs(root, cpus.possible)
+        told["partitioned"] = isolation.read_partitioned(root)
+    known = {name: found for name, found in told.items() if found is not None}
+    return cpus._replace(**known), tuple(name for name in told if name not in known)
+
+
+def _without_distances(root: HostRoot, nodes: Sequence[system.NodeRecord]) -> str | None:
+    """Nodes without distances where others have them; a kernel that gives none gives none to all."""
+    silent = [node.number for node in nodes if node.distances is None]
+    without = [one for one in silent if "distance" not in root.names(f"{system.NODE_DIRECTORY}/node{one}")]
+    if not without or len(silent) == len(nodes):
+        return None
+    who = f"node {without[0]} has" if len(without) == 1 else f"nodes {CpuSet.of(without)} have"
+    first = f"/{system.NODE_DIRECTORY}/node{without[0]}/distance"
+    return f"{who} no distances, as others have ({first}): taken as unknown"
+
+
+def _offline_and_there(offline: CpuSet, nodes: Sequence[system.NodeRecord]) -> str | None:
+    """Nodes that the list of nodes leaves out and that have a directory, which only nodes that are online have."""
+    both = offline & CpuSet.of(node.number for node in nodes)
+    if not both:
+        return None
+    directory = f"/{system.NODE_DIRECTORY}"
+    who = f"node {both} is" if len(both) == 1 else f"nodes {both} are"
+    return f"{who} not in {directory}/online, yet there is {directory}/node{both.first}: taken as online"
 
 
 def _device(record: DeviceRecord) -> Device:

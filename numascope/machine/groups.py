@@ -8,8 +8,8 @@ from typing import Final
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.system.clocks import PolicyRecord
 from numascope.host.system.cpus import CpuRecord
-from numascope.host.system.lists import NodeRecord
-from numascope.machine import quirks
+from numascope.host.system.lists import CPU_DIRECTORY, NodeRecord
+from numascope.machine import contradictions, quirks
 from numascope.machine.objects import Cache, Core, CoreKind, FrequencyPolicy, Group, Package
 
 ALIKE: Final = 0.9
@@ -22,11 +22,18 @@ def online_records(records: Sequence[CpuRecord], online: CpuSet) -> list[CpuReco
 
 
 def build_packages(records: Sequence[CpuRecord], online: CpuSet) -> tuple[tuple[Package, ...], str | None]:
-    """The packages by id, with a note where the kernel's ids cannot be used."""
-    found = _sets(records, online, "package", {})
-    numbers, note = quirks.usable_package_ids([(number, cpus) for _, number, cpus in found])
+    """The packages by id, with a note where the kernel's ids cannot be used or contradict its lists of siblings."""
+    settled, odd = contradictions.settled_packages(records, online)
+    found = _sets(settled, online, "package", {})
+    numbers, unusable = quirks.usable_package_ids([(number, cpus) for _, number, cpus in found], _where(found))
     packages = [Package(number, cpus) for number, (_, _, cpus) in zip(numbers, found, strict=True)]
-    return tuple(sorted(packages, key=lambda package: package.id)), note
+    return tuple(sorted(packages, key=lambda package: package.id)), "; ".join(filter(None, (odd, unusable))) or None
+
+
+def _where(found: Sequence[tuple[int | None, int | None, CpuSet]]) -> str:
+    """` (path and 3 more)` of the files with the ids of packages, where there are such files."""
+    cpus = CpuSet.of(cpus.first for _, number, cpus in found if number is not None)
+    return f" ({quirks.files(cpus, f'/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id')})" if cpus else ""
 
 
 def build_groups(
@@ -72,7 +79,9 @@ def build_caches(
                 found.setdefault(
                     (cache.level, cache.type, cpus.bits), Cache(cache.level, cache.type, cache.size_kib, cpus)
                 )
-    ordered = sorted(found.values(), key=lambda cache: (cache.level, cache.type, cache.cpus.first, len(cache.cpus)))
+    ordered = contradictions.one_cache_each(
+        sorted(found.values(), key=lambda cache: (cache.level, cache.type, cache.cpus.first, -len(cache.cpus)))
+    )
     sides = [
         Cache(level, "Unified", size_kib, node_cpus[node.number], memory_side=True)
         for node in nodes
@@ -146,7 +155,7 @@ def _sets(
         cpus = place.cpus & online if place.cpus is not None else EMPTY
         if record.number in cpus:
             by_set.setdefault(cpus.bits, (package, place.id, cpus))
-        elif place.id is not None and place.id >= 0:
+        elif place.id is not None and place.id >= 0 and (level != "package" or quirks.package_is_told(place.id)):
             by_id.setdefault((package, place.id), []).append(record.number)
     found = [*by_set.values(), *((package, number, CpuSet.of(cpus)) for (package, number), cpus in by_id.items())]
-    return quirks.disjoint(sorted(found, key=lambda group: (group[2].first, -len(group[2]))))
+    return contradictions.disjoint(sorted(found, key=lambda group: (group[2].first, -len(group[2]))))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Final, NamedTuple
 
+from numascope.machine import quirks
 from numascope.machine.objects import Device, Machine
 
 PCIE_TYPES: Final = ("PIX", "PXB", "PHB", "NODE", "SYS")
@@ -41,6 +42,12 @@ def links_of(machine: Machine, told: Iterable[Link] = ()) -> tuple[Link, ...]:
             by_pair.setdefault(frozenset((link.a, link.b)), []).append(link)
     devices = [device for _, device in linked_devices(machine)]
     return tuple(_link(one, other, by_pair) for one, other in combinations(devices, 2))
+
+
+def doubts_of(machine: Machine, told: Iterable[Link]) -> tuple[str, ...]:
+    """What sources say otherwise of the devices of the matrix: of their nodes, and of the paths between them."""
+    nodes = quirks.devices_that_disagree([device for _, device in linked_devices(machine)])
+    return tuple(filter(None, (nodes, links_that_disagree(machine, told))))
 
 
 def links_that_disagree(machine: Machine, told: Iterable[Link]) -> str | None:

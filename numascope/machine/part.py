@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import (
     Cache,
     Core,
     CoreKind,
     Cpus,
-    Device,
     FrequencyPolicy,
     Group,
     Machine,
@@ -26,15 +26,49 @@ RENUMBERED: Final = "only a part of the machine: its devices are numbered anew f
 _Sets = TypeVar("_Sets", Package, Group, Core, CoreKind, FrequencyPolicy)
 
 
-def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
-    """The machine cut down to these CPUs and nodes: every set is intersected, and what then has no CPU is left out.
+@dataclass(frozen=True)
+class Part(Machine):
+    """A machine of which something was left out."""
 
-    A node stays by its number, with or without CPUs, and so does a device of one of these nodes; a device of
-    unknown node stays where its local CPUs are not known to be elsewhere.
+    part_nodes: CpuSet = EMPTY
+    """The nodes that it has."""
+    whole_nodes: CpuSet = EMPTY
+    """The nodes of the whole machine."""
+
+    @property
+    def words(self) -> str:
+        """`part: node 0 of 2`, `part: nodes 0-1 of 8`."""
+        word = "node" if len(self.part_nodes) == 1 else "nodes"
+        return f"part: {word} {self.part_nodes or 'none'} of {len(self.whole_nodes)}"
+
+
+def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
+    """The machine cut down to these CPUs and nodes, a `Part` where that leaves out a node or an online CPU.
+
+    Every set of CPUs is intersected but the local CPUs of devices, which are what the kernel says of the device, and
+    what then has no CPU is left out. A node stays by its number, with or without CPUs, and so does a device of one of
+    these nodes; a device of unknown node is left out with a note, unless every node stays.
     """
+    every_node = CpuSet.of(node.id for node in machine.nodes)
+    kept = every_node & nodes
+    cut = _cut_down(machine, cpus, nodes, has_all_nodes=kept == every_node)
+    if isinstance(machine, Part):
+        return dataclasses.replace(cut, part_nodes=kept)  # type: ignore[call-arg]  # replace keeps the class
+    if kept == every_node and machine.cpus.online <= cpus:
+        return cut
+    values = {field.name: getattr(cut, field.name) for field in dataclasses.fields(Machine)}
+    return Part(**values, part_nodes=kept, whole_nodes=every_node)
+
+
+def _cut_down(machine: Machine, cpus: CpuSet, nodes: CpuSet, *, has_all_nodes: bool) -> Machine:
     kept_nodes = tuple(_node(node, cpus, nodes, machine.packages) for node in machine.nodes if node.id in nodes)
-    devices = tuple(_device(device, cpus) for device in machine.devices if _is_here(device, cpus, nodes))
-    shifted = [one.address for one in devices] != [one.address for one in machine.devices[: len(devices)]]
+    lost = [] if has_all_nodes else [device for device in machine.devices if device.node is None]
+    devices = tuple(
+        device for device in machine.devices if (has_all_nodes if device.node is None else device.node in nodes)
+    )
+    notes = [f"of unknown node, so not in this part: {', '.join(device.address for device in lost)}"] if lost else []
+    if devices != machine.devices[: len(devices)] and RENUMBERED not in machine.notes:
+        notes.append(RENUMBERED)
     return dataclasses.replace(
         machine,
         cpus=_cpus(machine.cpus, cpus),
@@ -56,7 +90,7 @@ def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
         kinds=_cut(machine.kinds, cpus),
         devices=devices,
         policies=_cut(machine.policies, cpus),
-        notes=(*machine.notes, RENUMBERED) if shifted and RENUMBERED not in machine.notes else machine.notes,
+        notes=(*machine.notes, *notes),
         node_of={cpu: node for cpu, node in machine.node_of.items() if cpu in cpus and node in nodes},
     )
 
@@ -97,13 +131,3 @@ def _node(node: Node, cpus: CpuSet, nodes: CpuSet, packages: Iterable[Package]) 
         distances={other: distance for other, distance in node.distances.items() if other in nodes},
         access=tuple(access._replace(initiators=access.initiators & nodes) for access in node.access),
     )
-
-
-def _is_here(device: Device, cpus: CpuSet, nodes: CpuSet) -> bool:
-    if device.node is not None:
-        return device.node in nodes
-    return not device.local_cpus or bool(device.local_cpus & cpus)
-
-
-def _device(device: Device, cpus: CpuSet) -> Device:
-    return device if device.local_cpus is None else device._replace(local_cpus=device.local_cpus & cpus)

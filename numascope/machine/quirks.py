@@ -13,6 +13,10 @@ from numascope.machine.objects import Core, Device, Node, Package
 NO_CLUSTER: Final = 65_535
 """The kernel's −1 in 16 bits: x86 firmware that tells no cluster."""
 
+_NO_PACKAGE: Final = 65_535
+_HIGHEST_PACKAGE: Final = (1 << 31) - 2
+"""`physical_package_id` is an int (drivers/base/topology.c): its largest value and all above are −1 written without a sign."""
+
 
 def online_from_directories(records: Iterable[CpuRecord]) -> CpuSet:
     """Takes each CPU's own `online` file where there is no list of them; CPU 0 often has none and is on (hwloc-16em64t-offlines)."""
@@ -22,7 +26,10 @@ def online_from_directories(records: Iterable[CpuRecord]) -> CpuSet:
 def online_without_directory(listed: CpuSet | None, records: Iterable[CpuRecord]) -> str | None:
     """A copy of /sys may lack directories of CPUs that its lists name: left out, for nothing is known of them."""
     left = (listed or EMPTY) - CpuSet.of(record.number for record in records)
-    return f"CPUs {left} are online but have no directory: left out" if left else None
+    if not left:
+        return None
+    verbs = "is online but has" if len(left) == 1 else "are online but have"
+    return f"{named('CPU', left)} {verbs} no directory ({files(left, f'/{CPU_DIRECTORY}/cpu{{}}')}): left out"
 
 
 def level_is_told(level: str, number: int | None) -> bool:
@@ -39,12 +46,17 @@ def sharers_of_cache(cpu: int, told: CpuSet | None) -> CpuSet:
     return told or CpuSet.of([cpu])
 
 
-def usable_package_ids(found: Sequence[tuple[int | None, CpuSet]]) -> tuple[list[int], str | None]:
-    """Gives packages numbers of their own where the kernel says −1 or the same number twice (lscpu-ppc64-POWER7-64cpu, lscpu-sparc64)."""
-    told = [number for number, _ in found if number is not None and number >= 0]
+def package_is_told(number: int | None) -> bool:
+    """Says whether a package id is one: −1, also as 65535 or 4294967295, is firmware that does not tell."""
+    return number is not None and number != _NO_PACKAGE and 0 <= number <= _HIGHEST_PACKAGE
+
+
+def usable_package_ids(found: Sequence[tuple[int | None, CpuSet]], where: str = "") -> tuple[list[int], str | None]:
+    """Gives packages numbers of their own where the kernel says −1 or the same number twice (lscpu-ppc64-POWER7-64cpu, lscpu-sparc64); ` (path)` is where."""
+    told = [number for number, _ in found if number is not None and package_is_told(number)]
     if len(told) == len(found) and len(set(told)) == len(told):
         return told, None
-    return list(range(len(found))), "the kernel gives no usable package numbers: numbered here by lowest CPU"
+    return list(range(len(found))), f"the kernel gives no usable package numbers{where}: numbered here by lowest CPU"
 
 
 def implicit_node() -> str:
@@ -62,26 +74,19 @@ def nodes_that_overlap(nodes: Sequence[NodeRecord], online: CpuSet) -> str | Non
     if not twice:
         return None
     who = CpuSet.of(node.number for node in nodes if not twice.isdisjoint(node.cpus or EMPTY))
-    where = _files(who, f"/{NODE_DIRECTORY}/node{{}}/cpulist")
-    return f"nodes {who} all list CPUs {twice} ({where}): contradictory, so these CPUs count as of no node"
-
-
-def disjoint(
-    found: Sequence[tuple[int | None, int | None, CpuSet]],
-) -> list[tuple[int | None, int | None, CpuSet]]:
-    """Sets of one level that overlap are cut to what no set of a lower CPU has: no CPU is in two cores (made-contradictory)."""
-    seen = EMPTY
-    kept = []
-    for package, number, cpus in found:
-        own = cpus - seen
-        if own:
-            kept.append((package, number, own))
-            seen |= own
-    return kept
+    where = files(who, f"/{NODE_DIRECTORY}/node{{}}/cpulist")
+    count = "this CPU counts" if len(twice) == 1 else "these CPUs count"
+    return f"nodes {who} all list {named('CPU', twice)} ({where}): contradictory, so {count} as of no node"
 
 
 def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
-    """Threads of which one calls another its sibling and not the other way: the lower number's word is taken (made-contradictory)."""
+    """CPUs that do not agree on who is a thread of whose core (made-contradictory), or on who shares a cache."""
+    found = list(filter(None, (_threads_that_disagree(records, online), caches_that_disagree(records, online))))
+    return "; ".join(found) or None
+
+
+def _threads_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """Threads of which one calls another its sibling and not the other way: the lower number's word is taken."""
     odd = EMPTY
     told = {record.number: record.places["core"].cpus for record in records if "core" in record.places}
     for cpu, cpus in told.items():
@@ -90,18 +95,58 @@ def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str 
                 odd |= CpuSet.of((cpu, other))
     if not odd:
         return None
-    where = _files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
-    return f"CPUs {odd} disagree on who is a thread of whose core ({where}): the lower number is believed"
+    where = files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
+    return f"{named('CPU', odd)} disagree on who is a thread of whose core ({where}): the lower number is believed"
 
 
-def cores_as_packages(packages: Sequence[Package], cores: Sequence[Core], nodes: Sequence[Node]) -> str | None:
-    """POWER firmware and hypervisors number each core as a package (hwloc-256ppc-8n8s4t, made-contradictory): kept, and said."""
+def tellers_that_overlap(sets: Mapping[int, CpuSet]) -> CpuSet:
+    """Of CPUs and the sets that they tell, those whose set has a CPU in common with another's."""
+    odd, union = EMPTY, EMPTY
+    for cpus in sets.values():
+        union |= cpus
+    if sum(map(len, sets.values())) == len(union):
+        return EMPTY
+    teller_of: dict[int, int] = {}
+    for teller, cpus in sets.items():
+        others = CpuSet.of(teller_of[cpu] for cpu in cpus if cpu in teller_of)
+        odd |= others | CpuSet.of([teller] if others else [])
+        teller_of |= dict.fromkeys(cpus, teller)
+    return odd
+
+
+def caches_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """CPUs of which one shares a cache with others that put themselves at another of that level."""
+    told: dict[tuple[int, str], dict[CpuSet, int]] = {}
+    for record in records:
+        for cache in record.caches:
+            cpus = sharers_of_cache(record.number, cache.cpus) & online
+            told.setdefault((cache.level, cache.type), {}).setdefault(cpus, record.number)
+    found: dict[int, CpuSet] = {}
+    for (level, _), tellers in told.items():
+        if odd := tellers_that_overlap({teller: cpus for cpus, teller in tellers.items()}):
+            found[level] = found.get(level, EMPTY) | odd
+    said = [
+        f"{named('CPU', odd)} disagree on who shares which L{level} "
+        f"({files(odd, f'/{CPU_DIRECTORY}/cpu{{}}/cache/index*/shared_cpu_list')}): believed is the one with the lowest CPU, of such the largest"
+        for level, odd in found.items()
+    ]
+    return "; ".join(said) or None
+
+
+def cores_as_packages(
+    packages: Sequence[Package], cores: Sequence[Core], nodes: Sequence[Node], records: Iterable[CpuRecord]
+) -> str | None:
+    """Firmware and hypervisors that number each core as a package (made-contradictory): kept, and said; packages that are numbered here are no claim of theirs."""
+    if {package.id for package in packages} != {
+        record.places["package"].id for record in records if "package" in record.places
+    }:
+        return None
     shared = any(len(node.packages) > 1 for node in nodes)
     if len(packages) < 3 or len(packages) != len(cores) or not shared:
         return None
     if {package.cpus for package in packages} != {core.cpus for core in cores}:
         return None
-    where = _files(first_cpus(packages), f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
+    where = files(first_cpus(packages), f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
     return f"each of the {len(packages)} packages is one core ({where}): the firmware counts cores as packages"
 
 
@@ -110,7 +155,12 @@ def first_cpus(packages: Iterable[Package]) -> CpuSet:
     return CpuSet.of(package.cpus.first for package in packages)
 
 
-def _files(numbers: CpuSet, pattern: str) -> str:
+def named(what: str, numbers: CpuSet) -> str:
+    """`CPU 3`, `CPUs 3-4`."""
+    return f"{what if len(numbers) == 1 else what + 's'} {numbers}"
+
+
+def files(numbers: CpuSet, pattern: str) -> str:
     """The first of the files behind a note, and how many more there are like it."""
     first = pattern.format(numbers.first)
     return first if len(numbers) == 1 else f"{first} and {len(numbers) - 1} more"
@@ -125,8 +175,10 @@ def cpus_that_are_off(nodes: Sequence[NodeRecord], online: CpuSet) -> str | None
         who += [node.number] if left else []
     if not off:
         return None
-    where = _files(CpuSet.of(who), f"/{NODE_DIRECTORY}/node{{}}/cpulist")
-    return f"nodes list CPUs {off}, which are not online ({where}): left out"
+    where = files(CpuSet.of(who), f"/{NODE_DIRECTORY}/node{{}}/cpulist")
+    nodes_list = f"node {who[0]} lists" if len(who) == 1 else "nodes list"
+    verb = "is" if len(off) == 1 else "are"
+    return f"{nodes_list} {named('CPU', off)}, which {verb} not online ({where}): left out"
 
 
 def cpus_of_no_node(node_of: Mapping[int, int], nodes: Sequence[NodeRecord], online: CpuSet) -> str | None:
@@ -135,13 +187,20 @@ def cpus_of_no_node(node_of: Mapping[int, int], nodes: Sequence[NodeRecord], onl
     for node in nodes:
         listed |= node.cpus or EMPTY
     left = online - listed
-    return f"CPUs {left} are in no node" if left else None
+    if not left:
+        return None
+    verb, pronoun = ("is", "it") if len(left) == 1 else ("are", "them")
+    return f"{named('CPU', left)} {verb} in no node (no /{NODE_DIRECTORY}/node*/cpulist lists {pronoun})"
 
 
 def cpus_without_topology(records: Iterable[CpuRecord], online: CpuSet) -> str | None:
-    """Online CPUs without `topology/` files (old kernels, trimmed captures) are in no core and no package."""
+    """Online CPUs whose `topology/` files are absent (old kernels, trimmed captures), empty or unreadable are in no core and no package."""
     left = CpuSet.of(record.number for record in records if record.number in online and not record.places)
-    return f"CPUs {left} have no topology files: their cores and packages are unknown" if left else None
+    if not left:
+        return None
+    where = files(left, f"/{CPU_DIRECTORY}/cpu{{}}/topology")
+    has, whose = ("has", "its core and package are") if len(left) == 1 else ("have", "their cores and packages are")
+    return f"{named('CPU', left)} {has} no readable topology files ({where}): {whose} unknown"
 
 
 def distance_rows(nodes: Sequence[NodeRecord]) -> tuple[dict[int, dict[int, int]], str | None]:
@@ -156,8 +215,9 @@ def distance_rows(nodes: Sequence[NodeRecord]) -> tuple[dict[int, dict[int, int]
             odd.append(node.number)
     if not odd:
         return rows, None
-    where = _files(CpuSet.of(odd), f"/{NODE_DIRECTORY}/node{{}}/distance")
-    return rows, f"nodes {CpuSet.of(odd)} have distances to another number of nodes ({where}): left out"
+    where = files(CpuSet.of(odd), f"/{NODE_DIRECTORY}/node{{}}/distance")
+    has = "has" if len(odd) == 1 else "have"
+    return rows, f"{named('node', CpuSet.of(odd))} {has} distances to another number of nodes ({where}): left out"
 
 
 def devices_that_disagree(devices: Sequence[Device]) -> str | None:

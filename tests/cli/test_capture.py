@@ -71,3 +71,10 @@ def test_files_that_may_not_be_read_are_counted_and_some_are_named(tmp_path: Pat
         in done.output
     )
     assert "cpu2/online, …)" in done.output
+
+
+@pytest.mark.parametrize(("option", "given"), [("-o", "-o"), ("-o", "--output"), ("--root", "--root")])
+def test_an_empty_value_is_refused_by_the_name_of_its_option(option: str, given: str) -> None:
+    done = run(given, "")
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception) == f"{option}: its value is empty: give one, or leave {option} out"

@@ -127,6 +127,49 @@ def test_what_cannot_be_is_refused_in_a_line_that_says_what_to_do(arguments: lis
     assert refusal(*arguments).startswith(problem)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--only", "core", "--json"], "--only and --json: --only is a table, leave --json or --only out"),
+        (["--only", "node", "--boxes"], "--only and --boxes: "),
+        (["--links", "--node", "0"], "--links and --node: --links is of the whole machine, leave --node out"),
+        (["--links", "--boxes"], "--links and --boxes: --links prints a text of its own or --json, leave "),
+        (["--links-from", "x", "-f", "md"], "--links-from and --format md: "),
+        (["--links", "--only", "pu"], "--links and --only show two things: give one of them"),
+        (["--diff", "x", "--node", "0"], "--diff and --node: "),
+        (["--diff", "x", "--around", "1"], "--diff and --around: "),
+        (["--diff", "x", "--boxes"], "--diff and --boxes: "),
+        (["--diff", "x", "--explain", "d0"], "--diff and --explain show two things"),
+        (["--explain", "d0", "--node", "0"], "--explain and --node: "),
+        (["--explain", "d0", "--around", "1"], "--explain and --around: "),
+        (["--explain", "d0", "--json"], "--explain and --json: --explain prints a text of its own, leave --json or "),
+        (["--theme", "dark"], "--theme: --theme is for --format svg alone, add --format svg or leave --theme out"),
+        (["--theme", "light", "--json"], "--theme and --json: --theme is for --format svg alone, leave --theme out"),
+        (["--expand", "-f", "svg"], "--expand and --format svg: --expand is for --format boxes alone"),
+        (["--expand", "--links"], "--expand and --links: "),
+        (["--around", "1", "--node", "0"], "--node and --around both choose nodes: give one of them"),
+    ],
+)
+def test_an_option_that_would_be_left_unheeded_is_refused_with_the_one_that_it_is_against(
+    arguments: list[str], problem: str
+) -> None:
+    assert refusal("--synthetic", WORDS, *arguments).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--only", "core", "-f", "table"],
+        ["--only", "core", "--node", "1"],
+        ["--links", "--json"],
+        ["--theme", "dark", "-f", "svg", "--node", "0"],
+        ["--expand", "--boxes"],
+    ],
+)
+def test_options_that_have_a_sense_together_are_obeyed(arguments: list[str]) -> None:
+    assert told("--synthetic", WORDS, *arguments)
+
+
 def test_the_picture_and_the_tree_can_be_ascii() -> None:
     for wanted in ("tree", "boxes"):
         assert told("--synthetic", WORDS, "--format", wanted, "--ascii").isascii()

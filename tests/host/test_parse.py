@@ -62,6 +62,19 @@ def test_a_cache_size_is_in_kib_and_zero_is_unknown(raw: bytes, kib: int | None)
     assert parse.cache_size_kib(raw) == kib
 
 
+def test_memory_beyond_what_57_bits_address_is_unknown() -> None:
+    assert parse.meminfo(b"MemTotal: 140737488355328 kB\nMemFree: 140737488355329 kB\n") == (1 << 47, None)
+    assert parse.meminfo(b"Node 1 MemTotal: 99999999999999999 kB") == (None, None)
+    assert parse.meminfo(b"Node 0 MemTotal: -5 kB") == (None, None)
+
+
+def test_a_mask_that_was_never_made_is_the_empty_set_and_some_lists_are_never_empty() -> None:
+    assert parse.id_list_or_null(b"  (null)\n") == parse.id_list_or_null(b"\n") == CpuSet()
+    assert parse.id_list_or_null(b"2-3\n") == parse.some_ids(b"2-3\n") == CpuSet.parse("2-3")
+    assert parse.some_ids(b"\n") is None
+    assert parse.id_list_or_null(b"(nil)") is None
+
+
 def test_meminfo_of_a_node_and_of_the_machine_have_the_same_two_lines() -> None:
     assert parse.meminfo(b"Node 0 MemTotal:  3005392 kB\nNode 0 MemFree: 2814956 kB\n") == (3005392, 2814956)
     assert parse.meminfo(b"MemTotal:       16 kB\nHugePages_Total: 0\n") == (16, None)

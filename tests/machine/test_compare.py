@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from large_machines import epyc, kunpeng
+from lstopo import SNAPSHOTS, machine_of, snapshot_root
 
 from numascope.cpuset import CpuSet
 from numascope.machine.compare import Difference, compare
-from numascope.machine.objects import FrequencyPolicy, Machine
+from numascope.machine.hwloc.xml import read_hwloc_xml
+from numascope.machine.objects import FrequencyPolicy, HugePages, Machine, Platform
+from numascope.machine.synthetic.machine import synthetic_machine
+from numascope.show.topo.hwloc_xml import hwloc_xml
 
 
 @pytest.mark.parametrize("machine", [epyc(), kunpeng()], ids=["epyc", "kunpeng"])
@@ -61,3 +66,70 @@ def test_a_governor_is_told_with_the_cpus_that_have_it() -> None:
         ("clocks", "powersave, 400000-3700000 kHz", False),
         ("clocks", "performance, 400000-3700000 kHz", True),
     ]
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_a_machine_does_not_differ_from_its_own_xml(name: str, tmp_path: Path) -> None:
+    one = machine_of(snapshot_root(name, tmp_path))
+    other = read_hwloc_xml(hwloc_xml(one).encode(), "own.xml")
+    assert compare(one, other) == ()
+    assert compare(other, one) == ()
+
+
+def test_what_a_file_has_no_words_for_is_named_apart(tmp_path: Path) -> None:
+    one = machine_of(snapshot_root("qemu-two-socket", tmp_path))
+    nodes = tuple(node._replace(tier=4) for node in one.nodes)
+    one = replace(one, nodes=nodes, platform=Platform(hypervisor="kvm"))
+    other = read_hwloc_xml(hwloc_xml(one).encode(), "own.xml")
+    assert compare(one, other).untold_after == ("hypervisor", "node tier", "device bridges")
+    assert compare(one, other).untold_before == ()
+    assert compare(other, one).untold_before == ("hypervisor", "node tier", "device bridges")
+
+
+def test_what_has_changed_since_the_xml_was_written_is_a_difference(tmp_path: Path) -> None:
+    one = machine_of(snapshot_root("qemu-two-socket", tmp_path))
+    other = read_hwloc_xml(hwloc_xml(one).encode(), "own.xml")
+    first, *rest = one.nodes
+    changed = {
+        "machine": replace(one, cpus=one.cpus._replace(online=one.cpus.online - CpuSet.of([1]))),
+        "package": replace(one, packages=one.packages[:1]),
+        "node": replace(one, nodes=(first._replace(distances={0: 10, 1: 99}), *rest)),
+        "caches": replace(one, caches=one.caches[1:]),
+        "cores": replace(one, cores=one.cores[1:]),
+        "device": replace(one, devices=one.devices[1:]),
+    }
+    assert {kind: {each.kind for each in compare(new, other)} for kind, new in changed.items()} == {
+        kind: {kind} for kind in changed
+    }
+
+
+def test_a_pool_of_no_huge_pages_equals_none_and_one_with_pages_does_not() -> None:
+    one = epyc()
+
+    def with_pages(*pages: HugePages) -> Machine:
+        return replace(one, nodes=(one.nodes[0]._replace(huge_pages=pages), one.nodes[1]))
+
+    empty, large = HugePages(2048, 0, None), HugePages(1 << 20, 4, None)
+    assert compare(with_pages(empty), with_pages()) == ()
+    assert compare(with_pages(empty), with_pages()).untold_after == ()
+    assert compare(with_pages(large), with_pages()).untold_after == ("node huge pages",)
+    assert compare(with_pages(empty, large), with_pages(large)) == ()
+    assert compare(with_pages(empty), with_pages(large)) == (
+        Difference("node", "0", "huge pages", None, "4 × 1048576 KiB"),
+    )
+
+
+def test_isolation_that_a_kernel_lifts_is_a_difference() -> None:
+    one = epyc()
+    isolated = replace(one, cpus=one.cpus._replace(isolated=CpuSet.of([3])))
+    assert compare(isolated, one) == (Difference("machine", "", "isolated CPUs", "3", None),)
+    unread = replace(one, untold=("isolated",))
+    assert compare(isolated, unread) == ()
+    assert compare(isolated, unread).untold_after == ("isolated CPUs",)
+
+
+def test_a_description_without_sizes_or_devices_tells_neither() -> None:
+    one = epyc()
+    told = synthetic_machine("package:2 node:1 l3:12 l2:8 l1:1 core:1 pu:2(threads=last)")
+    assert {each.kind for each in compare(one, told)} <= {"caches"}
+    assert {"devices", "cache sizes", "node memory", "node distances"} <= set(compare(one, told).untold_after)

@@ -77,3 +77,13 @@ def test_a_real_card_whose_ports_say_they_are_near_two_nodes(stored_root: Callab
     (note,) = [one for one in machine.notes if "disagree" in one]
     assert note.startswith("sources disagree on the node of what is below 0000:00:09.0 (node ")
     assert {one.node for one in machine.devices if one.address.startswith("0000:05:")} == {0, 1}
+
+
+def test_the_node_that_stands_for_a_machine_without_nodes_overrides_no_source(tmp_path: Path) -> None:
+    (tmp_path / "sys/devices/system/cpu/cpu0").mkdir(parents=True)
+    add(tmp_path, "0000:c1:00.0", numa_node="1")
+    add(tmp_path, "0000:c2:00.0", numa_node="-1")
+    machine = build_machine(HostRoot(str(tmp_path)))
+    assert [(one.node, one.node_source) for one in machine.devices] == [(None, None), (0, "only node")]
+    assert [claim.node for claim in machine.devices[0].claims] == [1]
+    assert not any("sources disagree" in note for note in machine.notes)

@@ -15,7 +15,11 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Access, Cache, FrequencyPolicy, Machine, Node
-from numascope.machine.part import RENUMBERED, part_of
+from numascope.machine.part import RENUMBERED, Part, part_of
+from numascope.show.ink import plain
+from numascope.show.topo.document import topo_document
+from numascope.show.topo.lines import head_lines
+from numascope.show.topo.markdown import markdown_text
 
 
 def everything(one: Machine) -> tuple[CpuSet, CpuSet]:
@@ -30,7 +34,6 @@ def sets_of(one: Machine) -> Iterator[CpuSet]:
         one.policies,
     ):  # fmt: skip
         yield from (thing.cpus for thing in things)
-    yield from (device.local_cpus for device in one.devices if device.local_cpus is not None)
     yield CpuSet.of(one.node_of)
 
 
@@ -42,7 +45,9 @@ def assert_is_part(whole: Machine, cpus: CpuSet, nodes: CpuSet) -> None:
     assert set(part.node_of.values()) <= set(nodes)
     assert all(core.node is None or core.node in nodes for core in part.cores)
     assert all(thing.cpus for things in (part.packages, part.dies, part.cores, part.kinds) for thing in things)
-    assert all(device.node is None or device.node in nodes for device in part.devices)
+    every_node_stays = len(part.nodes) == len(whole.nodes)
+    assert all(every_node_stays if device.node is None else device.node in nodes for device in part.devices)
+    assert set(part.devices) <= set(whole.devices)
     assert part_of(part, cpus, nodes) == part
 
 
@@ -82,13 +87,43 @@ def test_devices_that_keep_their_numbers_need_no_note() -> None:
     assert part_of(whole, whole.nodes[0].cpus, CpuSet.of([0])).notes == ()
 
 
-def test_a_device_of_unknown_node_stays_unless_its_local_cpus_are_elsewhere() -> None:
+def test_a_device_of_unknown_node_is_in_no_part_that_leaves_a_node_out() -> None:
     whole = kunpeng()
-    first, second, *_ = whole.devices
+    first, second, *others = whole.devices
     lost = first._replace(node=None, local_cpus=None)
-    elsewhere = second._replace(node=None, local_cpus=CpuSet.span(100, 110))
-    part = part_of(dataclasses.replace(whole, devices=(lost, elsewhere)), CpuSet.span(0, 23), CpuSet.of([0]))
-    assert [device.address for device in part.devices] == [first.address]
+    whole = dataclasses.replace(whole, devices=(lost, second, *others))
+    part = part_of(whole, CpuSet.span(0, 23), CpuSet.of([0]))
+    assert [device.address for device in part.devices] == [second.address]
+    assert part.notes == (f"of unknown node, so not in this part: {first.address}", RENUMBERED)
+    assert part_of(whole, CpuSet.span(0, 23), CpuSet.of(node.id for node in whole.nodes)).devices == whole.devices
+
+
+def test_the_local_cpus_of_a_device_stay_as_the_kernel_says_them() -> None:
+    whole = kunpeng()
+    near = whole.devices[0]._replace(local_cpus=CpuSet.span(0, 47))
+    part = part_of(dataclasses.replace(whole, devices=(near,)), whole.nodes[0].cpus, CpuSet.of([0]))
+    assert part.devices == (near,)
+
+
+def test_a_part_says_of_what_it_is_one() -> None:
+    whole = kunpeng()
+    part = part_of(whole, whole.nodes[2].cpus, CpuSet.of([2, 900]))
+    assert isinstance(part, Part)
+    assert part.words == f"part: node 2 of {len(whole.nodes)}"
+    two = part_of(whole, CpuSet.span(0, 47), CpuSet.of([0, 1]))
+    assert isinstance(two, Part)
+    assert two.words == f"part: nodes 0-1 of {len(whole.nodes)}"
+    assert not isinstance(part_of(whole, *everything(whole)), Part)
+
+
+def test_every_format_in_words_and_the_document_say_that_it_is_a_part() -> None:
+    whole = kunpeng()
+    part = part_of(whole, whole.nodes[0].cpus, CpuSet.of([0]))
+    words = f"part: node 0 of {len(whole.nodes)}"
+    assert words in "\n".join(plain(line) for line in head_lines(part, 200))
+    assert f"- {words}\n" in markdown_text(part)
+    assert topo_document(part)["part"] == {"nodes": "0"}
+    assert topo_document(whole)["part"] is None
 
 
 def test_a_node_without_cpus_goes_by_its_number_with_its_memory_side_cache() -> None:

@@ -259,7 +259,8 @@ def _lies_in(path: tuple[str, ...], inside: str) -> bool:
     """Whether a path is meant: by any run of its names, as they are or as errors spell them."""
     wanted = tuple(part for part in inside.split("/") if part not in ("", "."))
     spelled = tuple(map(safe_text, path))
-    return any(wanted in (path[at : at + len(wanted)], spelled[at : at + len(wanted)]) for at in range(len(path) - len(wanted) + 1))
+    runs = range(len(path) - len(wanted) + 1)
+    return any(wanted in (names[at : at + len(wanted)] for names in (path, spelled)) for at in runs)
 
 
 def _listed(machines: list[tuple[str, ...]]) -> str:

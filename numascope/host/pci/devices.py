@@ -11,7 +11,7 @@ from numascope.host import parse
 from numascope.host.pci.address import PCI_DIRECTORY, address_order, is_address, place_of
 from numascope.host.pci.kfd import NO_KFD, Kfd, node_claim, read_kfd
 from numascope.host.pci.names import AMD, NVIDIA, name_of
-from numascope.host.pci.nodes import NodeClaim, NodeFiles, chosen, only_node, own_memory, read_local_cpus
+from numascope.host.pci.nodes import NodeClaim, NodeFiles, chosen, own_memory, read_local_cpus
 from numascope.host.root import HostRoot
 
 _NETWORK: Final = 0x02
@@ -145,7 +145,7 @@ def _read_device(
         claims += node_claim(kfd, address, nodes, own)
     if vendor_id == NVIDIA and kind == "gpu":
         claims += own_memory(root, address)
-    claims += only_node(nodes)
+    claims += files.only_node(claims)
     node, source = chosen(claims, nodes)
     return DeviceRecord(
         address,

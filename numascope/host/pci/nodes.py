@@ -9,7 +9,7 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.host import parse
 from numascope.host.pci.address import PCI_DIRECTORY, Place, is_address
 from numascope.host.root import HostRoot
-from numascope.host.system.lists import NODE_DIRECTORY
+from numascope.host.system.lists import NODE_DIRECTORY, numbers_of
 
 _LONGEST_VALUE: Final = 120
 
@@ -65,14 +65,6 @@ def chosen(claims: Iterable[NodeClaim], nodes: Mapping[int, CpuSet]) -> tuple[in
     return None, None
 
 
-def only_node(nodes: Mapping[int, CpuSet]) -> list[NodeClaim]:
-    """On a machine with one node every device is near that."""
-    if len(nodes) != 1:
-        return []
-    number = next(iter(nodes))
-    return [NodeClaim("only node", f"/{NODE_DIRECTORY}", f"node {number} alone", number)]
-
-
 class NodeFiles:
     """The files of /sys/bus/pci that speak of nodes; what is said of a bridge is read once for all devices below it."""
 
@@ -80,6 +72,7 @@ class NodeFiles:
         self._root = root
         self._nodes = nodes
         self._bridges: dict[str, list[NodeClaim]] = {}
+        self._lists_nodes = len(nodes) != 1 or bool(numbers_of(root, NODE_DIRECTORY, "node"))
 
     def claims(self, address: str, place: Place, local: LocalCpus | None) -> list[NodeClaim]:
         """Of its own `numa_node`, of its local CPUs, of the bridges above it from the nearest up."""
@@ -91,6 +84,19 @@ class NodeFiles:
             if is_address(name):
                 found += self._bridge(name, directory)
         return found
+
+    def only_node(self, claims: Iterable[NodeClaim]) -> list[NodeClaim]:
+        """On a machine with one node every device is near that; where the kernel lists none, and one stands for all, unless a source names a node."""
+        if len(self._nodes) != 1:
+            return []
+        number = next(iter(self._nodes))
+        if self._lists_nodes:
+            return [NodeClaim("only node", f"/{NODE_DIRECTORY}", f"node {number} alone", number)]
+        if any(claim.node is not None for claim in claims):
+            return []
+        return [
+            NodeClaim("only node", f"/{NODE_DIRECTORY}", f"no node is listed: node {number} stands for all", number)
+        ]
 
     def _bridge(self, name: str, directory: str) -> list[NodeClaim]:
         if directory not in self._bridges:

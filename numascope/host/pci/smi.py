@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from numascope.cpuset import BadIdListError, CpuSet
+from numascope.cpuset import LARGEST_ID, BadIdListError, CpuSet
 from numascope.errors import InputError
 from numascope.host.pci.smi_chips import NpuChip, npu_chips
 from numascope.host.text import safe_text
@@ -20,14 +20,14 @@ _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 """A NIC under the name of its RDMA device: how nvidia-smi labelled NICs before it numbered them."""
 _NIC_LEGEND = re.compile(r"\s*(NIC[0-9]{1,5}):\s+(\S{1,64})\s*")
 _COLUMN = re.compile(r"CPU Affinity|NUMA Affinity|GPU NUMA ID|\S+")
-_WORD = re.compile(r"[A-Z][A-Z0-9_]{0,11}")
-_RUN_TOGETHER = re.compile(r"(?:X|PIX|PXB|PHB|NODE|SYS|NV[0-9]+|HCCS|SIO){2,}")
-"""Two cells without a blank between: a copy out of a terminal that was too narrow."""
+_WORD = re.compile(r"X|PIX|PXB|PHB|NODE|SYS|SOC|NV[1-9][0-9]{0,2}|HCCS|HCCS_SW|SIO|UB")
+"""The words of both legends: nvidia-smi's, with SOC of drivers before 2017, and npu-smi's (print_npu_topo_info of its source)."""
 
 _NAMED: Final = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 _SELF: Final = "X"
 _UNKNOWN: Final = frozenset({"NA", "N/A"})
 _OLD_WORDS: Final = {"SOC": "SYS"}
+_NO_AFFINITY: Final = re.compile(r"N/?A|-[0-9]{0,9}")
 
 
 class SmiDevice(NamedTuple):
@@ -44,7 +44,7 @@ class SmiDevice(NamedTuple):
 
 
 class SmiLink(NamedTuple):
-    """What the matrix says of two rows: `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, `NV18`, `HCCS`, `SIO` …; None: not known."""
+    """What the matrix says of two rows: `PIX`, `PXB`, `PHB`, `NODE`, `SYS`, `NV18`, `HCCS`, `SIO`, `UB` …; None: not known."""
 
     a: str
     b: str
@@ -95,7 +95,8 @@ def parse_smi(raw: bytes, path: str) -> SmiTopology:
         if tokens[0] in devices:
             raise InputError(path, f"a second row for {tokens[0]}: give the output of one run", number, 1)
         words = _words(line, tokens[0], header, path, number)
-        devices[tokens[0]] = _device(tokens[0], tokens[1 + len(words) :], header.columns, names)
+        rest = list(re.finditer(r"\S+", line))[1 + len(words) :]
+        devices[tokens[0]] = _device(tokens[0], _affinities(rest, header.columns, path, number), names)
         for label, word in zip(header.labels, words, strict=True):
             types[tokens[0], label] = (word, number)
     if not devices:
@@ -128,11 +129,11 @@ def _words(line: str, label: str, header: _Header, path: str, number: int) -> li
     cells = list(re.finditer(r"\S+", line))[1 : 1 + len(header.labels)]
     words: list[str | None] = []
     for cell in cells:
-        if not (_WORD.fullmatch(cell[0]) or cell[0] in _UNKNOWN) or _RUN_TOGETHER.fullmatch(cell[0]):
-            shown = safe_text(cell[0][:40])
-            raise InputError(
-                path, f'"{shown}" is no link: expected a word such as PIX or NV12', number, cell.start() + 1
+        if not (_WORD.fullmatch(cell[0]) or cell[0] in _UNKNOWN):
+            problem = (
+                f'"{safe_text(cell[0][:40])}" is no link: expected a word of the legend, such as PIX, NV12 or HCCS'
             )
+            raise InputError(path, problem, number, cell.start() + 1)
         words.append(None if cell[0] in _UNKNOWN else _OLD_WORDS.get(cell[0], cell[0]))
     if len(words) < len(header.labels):
         problem = f"{label} has {len(words)} of {len(header.labels)} cells: the output is cut off"
@@ -141,29 +142,47 @@ def _words(line: str, label: str, header: _Header, path: str, number: int) -> li
     if words[own] != _SELF:
         problem = f"{label} has no X in its own column: cells are missing"
         raise InputError(path, problem, number, cells[own].start() + 1)
+    other = next((at for at, word in enumerate(words) if word == _SELF and at != own), None)
+    if other is not None:
+        problem = f"{label} has an X in the column of {header.labels[other]}: expected a link between the two"
+        raise InputError(path, problem, number, cells[other].start() + 1)
     return words
 
 
-def _device(label: str, rest: Sequence[str], columns: Sequence[str], names: Mapping[str, str]) -> SmiDevice:
+def _affinities(
+    cells: Sequence[re.Match[str]], columns: Sequence[str], path: str, number: int
+) -> Mapping[str, CpuSet | None]:
+    """The sets behind the links of a row, which are told apart by their number alone: a row that leaves one out tells none."""
+    if len(cells) != len(columns):
+        return {}
+    return {
+        column: _set(cell, column, path, number)
+        for column, cell in zip(columns, cells, strict=True)
+        if column in ("CPU Affinity", "NUMA Affinity")
+    }
+
+
+def _device(label: str, affinities: Mapping[str, CpuSet | None], names: Mapping[str, str]) -> SmiDevice:
     found = _LABEL.fullmatch(label)
-    # Affinities are told apart by their number alone: a row that leaves one out tells none.
-    said = dict(zip(columns, rest, strict=True)) if len(rest) == len(columns) else {}
     return SmiDevice(
         label,
         found[1] if found else "NIC",
         int(found[2]) if found else None,
         safe_text(names[label]) if label in names else None if found else label,
-        _set(said.get("CPU Affinity")),
-        _set(said.get("NUMA Affinity")),
+        affinities.get("CPU Affinity"),
+        affinities.get("NUMA Affinity"),
     )
 
 
-def _set(text: str | None) -> CpuSet | None:
-    """A list of ids; `N/A`, and nodes below 0, are not known."""
-    try:
-        return CpuSet.parse(text) if text else None
-    except BadIdListError:
+def _set(cell: re.Match[str], column: str, path: str, number: int) -> CpuSet | None:
+    """A list of ids; `N/A`, and what is below 0, is not known."""
+    if _NO_AFFINITY.fullmatch(cell[0]):
         return None
+    try:
+        return CpuSet.parse(cell[0])
+    except BadIdListError:
+        problem = f'"{safe_text(cell[0][:40])}" is no {column}: expected numbers from 0 to {LARGEST_ID}, such as 0-3,8'
+        raise InputError(path, problem, number, cell.start() + 1) from None
 
 
 def _links(

@@ -36,6 +36,8 @@ class NodeRecord(NamedTuple):
     memory: parse.Memory
     distances: tuple[int, ...] | None
     side_caches: tuple[tuple[int, int | None], ...]
+    is_listed: bool = True
+    """Whether `cpulist` told the CPUs; else the mask did, or links, or nothing."""
 
 
 CPU_LISTS: Final = {
@@ -99,6 +101,7 @@ def _numbered(names: tuple[str, ...], prefix: str) -> tuple[int, ...]:
 def _read_node(root: HostRoot, number: int) -> NodeRecord:
     directory = f"{NODE_DIRECTORY}/node{number}"
     cpus = read_value(root, f"{directory}/cpulist", parse.id_list)
+    is_listed = cpus is not None
     if cpus is None:
         cpus = read_value(root, f"{directory}/cpumap", parse.mask)
     if cpus is None:
@@ -113,4 +116,5 @@ def _read_node(root: HostRoot, number: int) -> NodeRecord:
         read_value(root, f"{directory}/meminfo", parse.meminfo) or parse.Memory(None, None),
         read_value(root, f"{directory}/distance", parse.distances),
         side_caches,
+        is_listed,
     )

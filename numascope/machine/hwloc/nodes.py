@@ -9,7 +9,7 @@ from typing import Final
 from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
 from numascope.errors import InputError
 from numascope.machine.hwloc.locality import own_cpus, packages_of
-from numascope.machine.hwloc.parse import HwlocObject, Matrix, Topology
+from numascope.machine.hwloc.parse import MOST_BYTES, HwlocObject, Matrix, Topology
 from numascope.machine.objects import Access, Cache, HugePages, Node
 
 OWN_CPUS: Final = "NumascopeCpus"
@@ -56,17 +56,18 @@ def nodes_of(
         Node(
             number,
             cpus[number],
-            _kib(topology, objects[number], "local_memory"),
+            topology.kib(objects[number], "local_memory"),
             None,
             packages_of(cpus[number], package_of),
             distances=distances.get(number, {}),
-            huge_pages=_huge_pages(objects[number]),
+            huge_pages=_huge_pages(topology, objects[number]),
             access=tuple(access.get(number, ())),
         )
         for number in sorted(objects)
     )
     sides = [side for number in sorted(objects) for side in _side_caches(topology, objects[number], cpus[number])]
-    note = f"nodes {concluded} count as without CPUs: the file gives them CPUs that another node has"
+    who = f"node {concluded} counts" if len(concluded) == 1 else f"nodes {concluded} count"
+    note = f"{who} as without CPUs: the file gives CPUs there that another node has"
     return nodes, sides, note if concluded else None
 
 
@@ -78,14 +79,12 @@ def _told_cpus(topology: Topology, found: HwlocObject) -> CpuSet | None:
         raise InputError(topology.name, f"{OWN_CPUS}: {error.problem}", *found.at) from None
 
 
-def _kib(topology: Topology, found: HwlocObject, attribute: str) -> int | None:
-    """A number of bytes in KiB; hwloc leaves out what it does not know."""
-    size = topology.number(found, attribute)
-    return None if size is None else size // 1024
-
-
-def _huge_pages(found: HwlocObject) -> tuple[HugePages, ...]:
+def _huge_pages(topology: Topology, found: HwlocObject) -> tuple[HugePages, ...]:
     """All sizes but the ordinary one, which is the smallest, and at most 64 KiB on any Linux."""
+    for size, count in found.pages:
+        if size * count > MOST_BYTES:
+            problem = f"{count} pages of {size} bytes, more than any machine has ({MOST_BYTES} bytes)"
+            raise InputError(topology.name, problem, *found.at)
     base = min((size for size, _ in found.pages), default=0)
     return tuple(
         HugePages(size // 1024, count, None)
@@ -100,7 +99,7 @@ def _side_caches(topology: Topology, node: HwlocObject, cpus: CpuSet) -> list[Ca
     around = node.parent
     while around is not None and topology.objects[around].type == "MemCache":
         cache = topology.objects[around]
-        level, size = topology.number(cache, "depth"), _kib(topology, cache, "cache_size")
+        level, size = topology.number(cache, "depth"), topology.kib(cache, "cache_size")
         found.append(Cache(1 if level is None else level, "Unified", size or None, cpus, memory_side=True))
         around = cache.parent
     return sorted(found, key=lambda side: side.level)

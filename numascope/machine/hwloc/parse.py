@@ -22,6 +22,9 @@ DEEPEST: Final = 100
 LONGEST_ATTRIBUTE: Final = 65_536
 """Characters; the set of all ids up to `LARGEST_ID` takes 22,527."""
 
+MOST_BYTES: Final = 1 << 57
+"""128 PiB, above the memory of any machine: an x86-64 processor addresses at most 52 bits of it."""
+
 _LONGEST_TEXT: Final = 4 << 20
 _MOST_NODES: Final = 1_024
 """The largest MAX_NUMNODES of Linux."""
@@ -101,6 +104,15 @@ class Topology:
         """An attribute that is a number; None where it is absent or says that there is none, InputError where it is something else."""
         text = found.attributes.get(attribute)
         return None if text is None or text in _NO_INDEX else decimal(self.name, found.at, attribute, text)
+
+    def kib(self, found: HwlocObject, attribute: str) -> int | None:
+        """A number of bytes in KiB; None as above, InputError for more than `MOST_BYTES`."""
+        size = self.number(found, attribute)
+        if size is not None and size > MOST_BYTES:
+            raise InputError(
+                self.name, f"{attribute}: {size} bytes, more than any machine has ({MOST_BYTES})", *found.at
+            )
+        return None if size is None else size // 1024
 
 
 def parse_hwloc(data: bytes, name: str) -> Topology:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, LARGEST_ID, CpuSet
 from numascope.errors import InputError
 from numascope.host.text import safe_text
 from numascope.machine import quirks
@@ -21,6 +21,9 @@ _CACHE_TYPES: Final = {"0": "Unified", "1": "Data", "2": "Instruction"}
 _KINDS: Final = {"IntelCore": "P", "IntelAtom": "E"}
 """hwloc's CoreType, and numascope's words for the same."""
 
+TELLS_NOT: Final = "an hwloc file tells neither isolated CPUs nor free memory"
+"""The note of every machine that was read from such a file."""
+
 
 def read_hwloc_xml(data: bytes, name: str, *, io: bool = False) -> Machine:
     """The machine that an hwloc 2 XML file describes, with `io` its NICs and NVMe drives too; InputError (with line and column) where it is none, is hostile or too large."""
@@ -31,6 +34,7 @@ def read_hwloc_xml(data: bytes, name: str, *, io: bool = False) -> Machine:
     package_of = {cpu: package.id for package in packages for cpu in package.cpus}
     dies = _groups(topology, objects, "Die", cpus.online, package_of)
     nodes, sides, node_note = nodes_of(topology, cpus.online, package_of)
+    _check_threads(topology)
     caches = (*_caches(topology, objects, cpus.online), *sides)
     kinds = _kinds(topology, cpus.online)
     root, numbers = topology.objects[0], CpuSet.of(node.id for node in nodes)
@@ -47,7 +51,7 @@ def read_hwloc_xml(data: bytes, name: str, *, io: bool = False) -> Machine:
         cpu_note,
         _note_of_left("nodes", nodes_offline, all_allowed=allowed == numbers),
         *missing,
-        "an hwloc file tells neither isolated CPUs nor free memory",
+        TELLS_NOT,
     ]
     return Machine(
         source=name,
@@ -68,6 +72,7 @@ def read_hwloc_xml(data: bytes, name: str, *, io: bool = False) -> Machine:
         notes=tuple(note for note in notes if note is not None),
         partial=any(missing),
         nodes_offline=nodes_offline,
+        untold=("isolated", "nohz_full", "rcu_nocbs", "partitioned"),
         node_of=nodes_by_cpu(nodes),
     )
 
@@ -85,6 +90,19 @@ def _cpus(topology: Topology) -> tuple[Cpus, str | None]:
     return Cpus(present, present, online, left, allowed, EMPTY), _note_of_left(
         "CPUs", left, all_allowed=allowed == online
     )
+
+
+def _check_threads(topology: Topology) -> None:
+    """InputError where a PU has no number that a CPU may have, or where the file has no PU at all."""
+    threads = [found for found in topology.objects if found.type == "PU"]
+    if not threads:
+        raise InputError(
+            topology.name, "no object of type PU: it describes no hardware thread", *topology.objects[0].at
+        )
+    for found in threads:
+        number = topology.number(found, "os_index")
+        if number is None or number > LARGEST_ID:
+            raise InputError(topology.name, f"a PU needs an os_index, up to {LARGEST_ID}", *found.at)
 
 
 def _note_of_left(what: str, left: CpuSet, *, all_allowed: bool) -> str | None:
@@ -127,8 +145,8 @@ def _caches(topology: Topology, objects: Sequence[HwlocObject], online: CpuSet) 
             continue
         level, cpus = int(named[1]), one.sets["cpuset"] & online
         kind = "Instruction" if named[2] else _CACHE_TYPES.get(one.attributes.get("cache_type", "0"), "Unified")
-        size = topology.number(one, "cache_size")
-        found.setdefault((level, kind, cpus.bits), Cache(level, kind, size // 1024 if size else None, cpus))
+        size = topology.kib(one, "cache_size")
+        found.setdefault((level, kind, cpus.bits), Cache(level, kind, size or None, cpus))
     return sorted(found.values(), key=lambda cache: (cache.level, cache.type, cache.cpus.first, len(cache.cpus)))
 
 

@@ -14,7 +14,7 @@ from numascope.show.canvas import cells, joined
 from numascope.show.glyphs import CORES, LIT_CORES, Glyph
 from numascope.show.ink import Line, Span
 from numascope.show.topo.asides import overlap_words, stepped_words
-from numascope.show.topo.details import tier_lines
+from numascope.show.topo.details import access_lines, clock_lines, huge_page_lines, tier_lines
 from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
 from numascope.show.topo.words import cpu_list, plural, wrap
 
@@ -33,7 +33,7 @@ _MEANINGS: Final = {
 
 
 def legend_lines(machine: Machine, walked: Walk, boxes: Sequence[Box | More], width: int) -> list[Line]:
-    """Signs, sibling rule, caches, devices, distances and notes, none wider than `width`."""
+    """Signs, sibling rule, caches, clocks, memory, devices, distances and notes, none wider than `width`."""
     found = _signs(machine, boxes, width)
     facts = [
         *overlap_words(walked.overlaps),
@@ -45,7 +45,10 @@ def legend_lines(machine: Machine, walked: Walk, boxes: Sequence[Box | More], wi
         *core_lines(machine),
         *kind_lines(machine),
         *cache_lines(machine),
+        *clock_lines(machine),
+        *huge_page_lines(machine),
         *tier_lines(machine),
+        *access_lines(machine),
     ]
     asides = [*stepped_words(_texts(boxes)), *(f"- {note}" for note in machine.notes)]
     found += [(Span(text),) for text in _joined(facts, width)]

@@ -99,7 +99,7 @@ def _access_words(access: Access) -> str:
     if latencies:
         words.append(f"{'/'.join(str(value) for value in dict.fromkeys(latencies))} ns")
     if bandwidths:
-        scale, unit = (1, "MiB/s") if min(bandwidths) < 512 else (1024, "GiB/s")
+        scale, unit = (1, "MiB/s") if min(bandwidths) < 1024 else (1024, "GiB/s")
         words.append(f"{'/'.join(f'{value / scale:,.0f}' for value in dict.fromkeys(bandwidths))} {unit}")
     return ", ".join(words)
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from numascope import __version__
 from numascope.cpuset import CpuSet
-from numascope.machine.compare import Difference
+from numascope.machine.compare import Comparison, Difference
 from numascope.show.document import Document
 from numascope.show.ink import Line, Span, Token
-from numascope.show.topo.words import cpu_list, wrap
+from numascope.show.topo.words import TIED, cpu_list, tied, wrap
 
 SCHEMA: Final = "numascope.topo-diff/1"
 
@@ -19,8 +19,20 @@ _LONG_LIST: Final = re.compile(r"[0-9]+(?:[-,][0-9]+){8,}")
 
 
 def diff_lines(found: Sequence[Difference], width: int) -> list[Line]:
-    """`-` is gone, `+` is new, `~` has changed: first what it was, then what it is."""
-    return [line for one in found for line in _lines(one, width)]
+    """`-` is gone, `+` is new, `~` has changed: first what it was, then what it is; below them what only one side tells."""
+    lines = [line for one in found for line in _lines(one, width)]
+    untold = _untold(found)
+    if untold and not lines:
+        lines.append((Span("nothing differs"),))
+    return [*lines, *((Span(piece, "dim"),) for text in untold for piece in wrap(text, width))]
+
+
+def _untold(found: Sequence[Difference]) -> list[str]:
+    """`not told by the second: hypervisor, clocks`."""
+    if not isinstance(found, Comparison):
+        return []
+    sides = (("first", found.untold_before), ("second", found.untold_after))
+    return [f"not told by the {name}: {', '.join(map(tied, what))}" for name, what in sides if what]
 
 
 def _lines(one: Difference, width: int) -> list[Line]:
@@ -48,6 +60,6 @@ def diff_document(found: Sequence[Difference], before: str, after: str) -> Docum
         "numascope": __version__,
         "source": {"before": before, "after": after},
         "partial": False,
-        "notes": [],
+        "notes": [text.replace(TIED, " ") for text in _untold(found)],
         "differences": [one._asdict() for one in found],
     }

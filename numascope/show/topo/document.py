@@ -6,19 +6,21 @@ from collections.abc import Container, Iterable
 
 from numascope import __version__
 from numascope.machine.objects import Cpus, Device, Group, Machine
+from numascope.machine.part import Part
 from numascope.show.document import Document, set_or_null
 
 SCHEMA = "numascope.topo/1"
 
 
 def topo_document(machine: Machine) -> Document:
-    """The document `numascope.topo/1`: sets as range strings, unknown as null."""
+    """The document `numascope.topo/1`: sets as range strings, unknown as null; `part` is null where nothing was left out."""
     return {
         "schema": SCHEMA,
         "numascope": __version__,
         "source": {"root": "/", "live": True} if machine.source == "live" else {"root": machine.source, "live": False},
         "partial": machine.partial,
         "notes": list(machine.notes),
+        "part": {"nodes": str(machine.part_nodes)} if isinstance(machine, Part) else None,
         "machine": _machine(machine),
     }
 

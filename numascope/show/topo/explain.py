@@ -13,10 +13,11 @@ from numascope.host.system.provenance import Evidence
 from numascope.host.text import safe_text
 from numascope.machine.objects import Device, Machine
 from numascope.show.ink import Line, Span
-from numascope.show.topo.words import cache_size, cpu_list, gib, wrap
+from numascope.show.topo.words import cache_size, cpus_named, gib, wrap
 
-_NUMBERED: Final = re.compile(r"(cpu|node|package|d)([0-9]{1,6})")
-_ADDRESS: Final = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
+_NUMBERED: Final = re.compile(r"(cpu|node|n|package|d)([0-9]{1,6})")
+_ADDRESS: Final = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])")
+_NO_FUNCTION: Final = re.compile(r"(?:[0-9a-f]{1,8}:)?[0-9a-f]{1,2}:[0-9a-f]{1,2}")
 
 
 class Subject(NamedTuple):
@@ -27,10 +28,11 @@ class Subject(NamedTuple):
 
 
 def subject_of(text: str, machine: Machine) -> Subject:
-    """The object that a name means; UsageError where this machine has none of that name."""
-    numbered = _NUMBERED.fullmatch(text)
+    """The object that a name means, in capitals or not; UsageError where this machine has none of that name."""
+    text = text.strip()
+    numbered = _NUMBERED.fullmatch(text.lower())
     if numbered is not None:
-        kind, number = numbered[1], int(numbered[2])
+        kind, number = "node" if numbered[1] == "n" else numbered[1], int(numbered[2])
         known: dict[str, Container[int]] = {
             "cpu": machine.cpus.present,
             "node": [node.id for node in machine.nodes],
@@ -40,23 +42,30 @@ def subject_of(text: str, machine: Machine) -> Subject:
         if number in known[kind]:
             return Subject("device" if kind == "d" else kind, number)  # type: ignore[arg-type]  # the pattern's words
         raise UsageError(f"{text}: this machine has {_have(kind, machine)}")
-    address = _ADDRESS.fullmatch(text)
+    address = _ADDRESS.fullmatch(text.lower())
+    if address is None and _NO_FUNCTION.fullmatch(text.lower()):
+        raise UsageError(f"{text}: a PCI address ends in a function, of which a device can have several: {text}.0")
     if address is None:
-        raise UsageError(f"{safe_text(text)}: name an object as cpu17, node2, package0, d0 or 0000:3b:00.0")
+        raise UsageError(
+            f"{safe_text(text) or '--explain'}: name an object as cpu17, node2, package0, d0 or 0000:3b:00.0"
+        )
     wanted = address_order(f"{address[1] or '0000'}:{address[2]}:{address[3]}.{address[4]}")
     for index, device in enumerate(machine.devices):
         if address_order(device.address) == wanted:
             return Subject("device", index)
-    raise UsageError(f"{text}: no accelerator of this machine; --io takes in network cards and NVMe drives")
+    raise UsageError(f"{text}: no accelerator, network card or NVMe drive of this machine has this PCI address")
 
 
 def _have(kind: str, machine: Machine) -> str:
     if kind == "cpu":
-        return f"CPUs {machine.cpus.present}"
+        return cpus_named(machine.cpus.present)
     if kind == "d":
-        return f"accelerators d0 to d{len(machine.devices) - 1}" if machine.devices else "no accelerator"
+        last = len(machine.devices) - 1
+        some = f"the devices d0 to d{last}" if last else "the device d0"
+        return some if machine.devices else "no accelerator, network card or NVMe drive"
     things: Sequence[int] = [thing.id for thing in (machine.nodes if kind == "node" else machine.packages)]
-    return f"{kind}s {', '.join(map(str, things))}" if things else f"no {kind} that is told"
+    names = kind if len(things) == 1 else f"{kind}s"
+    return f"{names} {', '.join(map(str, things))}" if things else f"no {kind} that is told"
 
 
 def explain_lines(machine: Machine, subject: Subject, evidence: Iterable[Evidence], width: int) -> list[Line]:
@@ -93,12 +102,12 @@ def _conclusion(machine: Machine, subject: Subject) -> str:
         node = machine.node(subject.number)
         assert node is not None  # noqa: S101  (the subject was looked up in this machine)
         memory = "memory ?" if node.memory_kib is None else f"{gib(node.memory_kib)} GiB"
-        cpus = f"CPUs {cpu_list(node.cpus)}" if node.cpus else "no CPUs"
+        cpus = cpus_named(node.cpus) if node.cpus else "no CPUs"
         near = ", ".join(f"{distance} to {other}" for other, distance in node.distances.items())
         return f"node {node.id}: {cpus}, {memory}{f', distance {near}' if near else ''}"
     if subject.kind == "package":
         package = next(one for one in machine.packages if one.id == subject.number)
-        return f"package {package.id}: CPUs {cpu_list(package.cpus)}; the files are those of its lowest CPU"
+        return f"package {package.id}: {cpus_named(package.cpus)}; the files are those of its lowest CPU"
     device = machine.devices[subject.number]
     where = "node unknown" if device.node is None else f"node {device.node} by {device.node_source}"
     what = f"{device.vendor or f'vendor {device.vendor_id:04x}'} {device.kind}"
@@ -112,12 +121,12 @@ def _cpu_words(machine: Machine, cpu: int) -> list[str]:
     core = next((core for core in machine.cores if cpu in core.cpus), None)
     package = next((str(package.id) for package in machine.packages if cpu in package.cpus), "?")
     words = [
-        "core ?" if core is None else f"core of CPUs {cpu_list(core.cpus)}",
+        "core ?" if core is None else f"core of {cpus_named(core.cpus)}",
         f"package {package}",
         f"node {machine.node_of.get(cpu, '?')}",
     ]
     words += [
-        f"L{cache.level} {cache_size(cache.size_kib)} of CPUs {cpu_list(cache.cpus)}"
+        f"L{cache.level} {cache_size(cache.size_kib)} of {cpus_named(cache.cpus)}"
         for cache in machine.caches
         if cpu in cache.cpus and cache.level >= 2 and not cache.memory_side
     ]

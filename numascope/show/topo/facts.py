@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Cache, Core, Device, Group, Machine, Node
 from numascope.machine.walk import is_in_tree
 from numascope.machine.within import Within
 from numascope.show.topo.words import cache_size, cpu_list, down_columns, plural, tied, wrap
+
+_SORTS: Final = {"nic": "NICs", "nvme": "NVMe drives"}
 
 
 def core_lines(machine: Machine) -> list[str]:
@@ -47,16 +50,16 @@ def _describe(cores: Sequence[Core], clusters: Sequence[Group]) -> str:
 
 
 def _siblings(cores: Sequence[Core]) -> str:
-    """Which CPUs are threads of one core, where one rule holds for all."""
+    """Which CPUs are threads of one core, where one rule holds for all that have several."""
     steps: set[int] = set()
     for core in cores:
         ids = list(core.cpus)
         steps.update(after - before for before, after in pairwise(ids))
-    most = max(len(core.cpus) for core in cores)
-    if most == 1 or len(steps) != 1:
+    counts = {len(core.cpus) for core in cores} - {1}
+    if len(counts) != 1 or len(steps) != 1:
         return ""
     step = steps.pop()
-    names = ["n", *(f"n+{step * number}" for number in range(1, most))]
+    names = ["n", *(f"n+{step * number}" for number in range(1, counts.pop()))]
     return "; " + tied(f"threads of a core: CPU {', '.join(names[:-1])} and {names[-1]}")
 
 
@@ -138,7 +141,7 @@ def _sizes(sizes: Mapping[str, str]) -> str:
 
 
 def device_lines(machine: Machine, width: int) -> list[str]:
-    """Each accelerator's number, PCI address and node; the numbers are the order of the addresses."""
+    """Each device's number, PCI address and node, and what the numbers follow."""
     if not machine.devices:
         return []
     cells = [
@@ -148,7 +151,15 @@ def device_lines(machine: Machine, width: int) -> list[str]:
     names = Counter(f"{device.vendor or f'vendor {device.vendor_id:04x}'} {device.kind}" for device in machine.devices)
     what = ", ".join(f"{count} × {name}" for name, count in names.items())
     sources = ", ".join(dict.fromkeys(map(_source, machine.devices)))
-    return [*down_columns(cells, width), *wrap(f"dN is PCI order: {what}; {sources}", width)]
+    return [*down_columns(cells, width), *wrap(f"{_order(machine.devices)}: {what}; {sources}", width)]
+
+
+def _order(devices: Sequence[Device]) -> str:
+    """What the numbers of these devices follow: the sorts that are there one after the other, each by PCI address."""
+    sorts = dict.fromkeys(_SORTS.get(device.kind, "accelerators") for device in devices)
+    if len(sorts) == 1:
+        return "dN is PCI order"
+    return tied(f"dN counts {', then '.join(sorts)}") + ", " + tied("each in PCI order")
 
 
 def _source(device: Device) -> str:

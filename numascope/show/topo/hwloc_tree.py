@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Cache, Core, Device, Group, Machine, Node, Package
+from numascope.show.topo.words import cpus_named
 
 _TYPES: Final = (
     "Drawer", "Book", "Package", "Die", "Group", "Cluster", "L5Cache", "L4Cache",
@@ -32,7 +33,7 @@ class Thing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One object with the nodes and devices that hang at it, and what lies inside it by lowest CPU."""
+    """One object with the nodes and devices that hang at it, and what lies inside it by lowest CPU; `numbers` are the nodes here and inside."""
 
     type: str
     cpus: CpuSet
@@ -40,6 +41,7 @@ class Branch:
     nodes: tuple[Node, ...]
     devices: tuple[Device, ...]
     inside: tuple[Branch, ...]
+    numbers: CpuSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,10 @@ def hwloc_tree(machine: Machine) -> Tree:
     online = machine.cpus.online
     shelf = _Shelf(online)
     waiting = {node.id: node.cpus & online for node in machine.nodes if node.cpus}
-    for thing in sorted(_things(machine), key=lambda thing: _trust(thing.type)):
-        if thing.type == "Core":
+    things = sorted(_things(machine), key=lambda thing: _trust(thing.type))
+    first_core = next((at for at, thing in enumerate(things) if thing.type == "Core"), None)
+    for at, thing in enumerate(things):
+        if at == first_core:
             waiting = {number: cpus for number, cpus in waiting.items() if shelf.has_place_for(cpus)}
         shelf.put(thing)
     localities: dict[int, CpuSet] = {}
@@ -80,14 +84,19 @@ def _things(machine: Machine) -> Iterable[Thing]:
         ("Cluster", machine.clusters),
         ("Core", machine.cores),
     ]
-    found = [Thing(kind, one.cpus & online, one) for kind, objects in named for one in objects]
+    found = [Thing(kind, _within(one.cpus, online), one) for kind, objects in named for one in objects]
     found += [
-        Thing(f"L{cache.level}{'i' if cache.type == 'Instruction' else ''}Cache", cache.cpus & online, cache)
+        Thing(f"L{cache.level}{'i' if cache.type == 'Instruction' else ''}Cache", _within(cache.cpus, online), cache)
         for cache in machine.caches
         if not cache.memory_side
     ]
     found += [Thing("PU", CpuSet.of([cpu])) for cpu in online]
     return [thing for thing in found if thing.cpus]
+
+
+def _within(cpus: CpuSet, online: CpuSet) -> CpuSet:
+    """The online ones of these; the set itself where all are, as a copy of every set would double the memory."""
+    return cpus if cpus <= online else cpus & online
 
 
 def _trust(kind: str) -> int:
@@ -103,31 +112,29 @@ class _Shelf:
         self.left_out: list[str] = []
         self._holders: dict[int, list[int]] = {cpu: [] for cpu in online}
         self._groups: dict[int, int] = {}
-        self._sets: set[int] = {online.bits}
 
     def put(self, thing: Thing) -> None:
         """Gives an object a place, or notes why there is none."""
         if thing.type not in _TYPES:
-            self.left_out.append(f"{thing.type} of CPUs {thing.cpus}: hwloc has no such type")
+            self.left_out.append(f"{thing.type} of {cpus_named(thing.cpus)}: hwloc has no such type")
             return
         for index in self._touched(thing.cpus):
             other = self.things[index]
             if other.type == thing.type != "Group" or _cross(thing.cpus, other.cpus):
                 self.left_out.append(
-                    f"{thing.type} of CPUs {thing.cpus}: crosses the {other.type} of CPUs {other.cpus}"
+                    f"{thing.type} of {cpus_named(thing.cpus)}: crosses the {other.type} of {cpus_named(other.cpus)}"
                 )
                 return
         for cpu in thing.cpus:
             self._holders[cpu].append(len(self.things))
             self._groups[cpu] = self._groups.get(cpu, 0) + (thing.type == "Group")
         self.things.append(thing)
-        self._sets.add(thing.cpus.bits)
 
     def has_place_for(self, cpus: CpuSet) -> bool:
         """Whether some object has exactly these CPUs; where none has, a group is made for them if it crosses nothing."""
         if not cpus or not cpus <= self.online:
             return False
-        if cpus.bits not in self._sets:
+        if cpus != self.online and all(self.things[index].cpus != cpus for index in self._holders[cpus.first]):
             if any(self._groups.get(cpu, 0) >= _DEEPEST_GROUPS for cpu in cpus):
                 return False
             if any(_cross(cpus, self.things[index].cpus) for index in self._touched(cpus)):
@@ -159,7 +166,8 @@ def _nearest(machine: Machine, node: Node) -> CpuSet:
 
 def _grow(shelf: _Shelf, machine: Machine, localities: dict[int, CpuSet]) -> Branch:
     """The tree, with each node at the outermost object below the root that has its CPUs."""
-    others = {thing.cpus.bits for thing in shelf.things if thing.type != "Group"}
+    sizes = {len(thing.cpus) for thing in shelf.things if thing.type == "Group"}
+    others = {thing.cpus.bits for thing in shelf.things if thing.type != "Group" and len(thing.cpus) in sizes}
     kept = [thing for thing in shelf.things if thing.type != "Group" or thing.cpus.bits not in others]
     order = _order(kept)
     things = sorted(kept, key=lambda thing: (-len(thing.cpus), order[thing.type]))
@@ -168,8 +176,10 @@ def _grow(shelf: _Shelf, machine: Machine, localities: dict[int, CpuSet]) -> Bra
     for index in sorted(range(len(things)), key=lambda index: things[index].cpus.first):
         children.setdefault(parents[index], []).append(index)
     outermost: dict[int, int] = {}
+    sizes = {len(cpus) for cpus in localities.values()}
     for index, thing in enumerate(things):
-        outermost.setdefault(thing.cpus.bits, index)
+        if len(thing.cpus) in sizes:
+            outermost.setdefault(thing.cpus.bits, index)
     nodes_at: dict[int | None, list[Node]] = {}
     devices_at: dict[int | None, list[Device]] = {}
     for node in machine.nodes:
@@ -180,14 +190,13 @@ def _grow(shelf: _Shelf, machine: Machine, localities: dict[int, CpuSet]) -> Bra
         devices_at.setdefault(None if near is None else outermost.get(near.bits), []).append(device)
 
     def branch(index: int | None, thing: Thing) -> Branch:
-        return Branch(
-            thing.type,
-            thing.cpus,
-            thing.object,
-            tuple(nodes_at.get(index, ())),
-            tuple(devices_at.get(index, ())),
-            tuple(branch(child, things[child]) for child in children.get(index, ())),
-        )
+        inside = tuple(branch(child, things[child]) for child in children.get(index, ()))
+        nodes = tuple(nodes_at.get(index, ()))
+        numbers = CpuSet.of(node.id for node in nodes)
+        for child in inside:
+            if child.numbers:
+                numbers |= child.numbers
+        return Branch(thing.type, thing.cpus, thing.object, nodes, tuple(devices_at.get(index, ())), inside, numbers)
 
     return branch(None, Thing("Machine", machine.cpus.online))
 

@@ -12,6 +12,7 @@ from numascope.machine.hwloc.locality import own_cpus
 from numascope.machine.hwloc.nodes import OWN_CPUS, OWN_DISTANCES
 from numascope.machine.objects import Access, Cache, Core, Device, Group, Machine, Node, Package
 from numascope.show.topo.hwloc_tree import Branch, hwloc_tree
+from numascope.show.topo.words import cpus_named
 
 _HEAD: Final = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n<topology version="2.0">\n'
@@ -74,7 +75,9 @@ class _Writer:
                 if len(nodes) == 1:
                     self.sides.setdefault(nodes[0], []).append(cache)
                 else:
-                    self.left_out.append(f"left out: memory-side cache of CPUs {cache.cpus}: whose it is does not show")
+                    self.left_out.append(
+                        f"left out: memory-side cache of {cpus_named(cache.cpus)}: whose it is does not show"
+                    )
 
     def text(self) -> str:
         """The whole file."""
@@ -100,7 +103,8 @@ class _Writer:
     def _branch(self, branch: Branch, above: CpuSet, depth: int) -> None:
         """One object and all inside it; `above` are the nodes of the objects around it, which are its nodes too."""
         reach = above | CpuSet.of(node.id for node in branch.nodes)
-        sets = _sets(branch.cpus, reach | _below(branch))
+        near = reach | branch.numbers
+        sets = _sets(branch.cpus, near)
         attributes = {"type": "Group" if branch.type in _GROUPS else branch.type} | sets | self._index()
         if branch.type == "Machine":
             attributes |= self._root_sets()
@@ -113,7 +117,6 @@ class _Writer:
             self._node(node, branch.cpus, depth + 1)
         for child in branch.inside:
             self._branch(child, reach, depth + 1)
-        near = reach | _below(branch)
         for device in branch.devices:
             self._device(device, [node for node in self.machine.nodes if node.id in near], depth + 1)
         self.lines.append(f"{'  ' * depth}</object>\n")
@@ -240,14 +243,6 @@ def _cache_attributes(cache: Cache) -> dict[str, str]:
     return size | {"depth": str(cache.level), "cache_type": _CACHE_TYPES[cache.type]}
 
 
-def _below(branch: Branch) -> CpuSet:
-    """The nodes that hang at an object or inside it."""
-    found = CpuSet.of(node.id for node in branch.nodes)
-    for child in branch.inside:
-        found |= _below(child)
-    return found
-
-
 def _sets(cpus: CpuSet, nodes: CpuSet) -> dict[str, str]:
     cpuset, nodeset = bitmap(cpus), bitmap(nodes)
     return {"cpuset": cpuset, "complete_cpuset": cpuset, "nodeset": nodeset, "complete_nodeset": nodeset}
@@ -255,10 +250,15 @@ def _sets(cpus: CpuSet, nodes: CpuSet) -> dict[str, str]:
 
 def bitmap(ids: CpuSet) -> str:
     """A set as hwloc writes it: words of 32 bits, the highest first; a word without bits is empty, `0x0` at the end."""
-    bits = ids.bits
-    words = [bits >> at & 0xFFFFFFFF for at in range(0, max(bits.bit_length(), 1), 32)]
-    last = f"0x{words[0]:08x}" if words[0] else "0x0"
-    return ",".join([*(f"0x{word:08x}" if word else "" for word in reversed(words[1:])), last])
+    bits, at = ids.bits, 0
+    text = "" if bits & 0xFFFFFFFF else "0x0"
+    while bits:
+        empty = (bits & -bits).bit_length() - 1 >> 5
+        bits >>= empty << 5
+        text = f"0x{bits & 0xFFFFFFFF:08x}{',' * (empty + bool(at))}{text}"
+        bits >>= 32
+        at += 1
+    return text
 
 
 def _escaped(text: str) -> str:

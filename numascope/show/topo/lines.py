@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.machine.part import Part
 from numascope.machine.walk import Walk, walk
 from numascope.show.ink import Line, Span
 from numascope.show.topo.asides import overlap_words, stepped_words
@@ -56,7 +57,8 @@ def _header(machine: Machine) -> str:
 
 def _state(machine: Machine) -> str:
     cpus = machine.cpus
-    parts = [f"offline: {cpu_list(cpus.offline)}" if cpus.offline else "all CPUs online"]
+    parts = [machine.words] if isinstance(machine, Part) else []
+    parts.append(f"offline: {cpu_list(cpus.offline)}" if cpus.offline else "all CPUs online")
     if cpus.allowed is None:
         parts.append("allowed ?")
     elif cpus.allowed == cpus.online:
@@ -67,7 +69,10 @@ def _state(machine: Machine) -> str:
     if machine.nodes_allowed is not None and machine.nodes_allowed != every_node:
         word = "no node" if not machine.nodes_allowed else "node" if len(machine.nodes_allowed) == 1 else "nodes"
         parts.append(f"memory of {word} {machine.nodes_allowed}".rstrip() + " only")
-    parts.append(f"isolated: {cpu_list(cpus.isolated)}" if cpus.isolated else "none isolated")
+    isolated = "?" if "isolated" in machine.untold else cpu_list(cpus.isolated)
+    parts.append(
+        f"isolated {isolated}" if isolated == "?" else f"isolated: {isolated}" if isolated else "none isolated"
+    )
     parts += [*isolation_words(machine), *offline_node_words(machine), *platform_words(machine)]
     return ("; " if any(":" in part for part in parts) else ", ").join(map(tied, parts))
 

@@ -22,6 +22,7 @@ _MEANINGS: Final = {
     "HCCS": "Huawei's fabric",
     "HCCS_SW": "Huawei's fabric through a switch",
     "SIO": "two dies of one NPU",
+    "UB": "Huawei's UnifiedBus",
     "XGMI": "AMD's fabric",
 }
 _NVLINKS: Final = re.compile(r"NV([0-9]+)")
@@ -30,20 +31,22 @@ _TOKENS: Final[dict[str | None, Token]] = {
     "PIX": "near", "PXB": "near", "PHB": "text", "NODE": "text", "SYS": "far", None: "dim",
 }  # fmt: skip
 _UNKNOWN: Final = "?"
+_UNREAD: Final = ": accelerators are unknown"
+"""How the notes end of a machine whose source lists no device of any kind on a PCI bus."""
 _ITSELF: Final = "X"
 _NARROWEST: Final = 12
 """Cells that a label and a column take; the matrix is not made for less."""
 
 
-def link_lines(machine: Machine, links: Sequence[Link], width: int = 80) -> list[Line]:
+def link_lines(machine: Machine, links: Sequence[Link], width: int = 80, doubts: Sequence[str] = ()) -> list[Line]:
     """The matrix in lines of at most `width` cells: whole where it fits, with short words where only these do, else in blocks of columns.
 
     Rows and columns are the numbers that `device_lines` gives, a row with its node; below is what the words mean, of those
-    that stand in it. Empty where there are not two devices.
+    that stand in it, then a line for each device, then what sources disagree on. Without two devices a sentence says so.
     """
     devices = linked_devices(machine)
     if len(devices) < 2:
-        return []
+        return [*_no_matrix(machine, width), *_note_lines(doubts, width)]
     types = {frozenset((link.a, link.b)): link.type for link in links}
     words = {link.type for link in links}
     names = [f"d{number}" for number, _ in devices]
@@ -69,15 +72,54 @@ def link_lines(machine: Machine, links: Sequence[Link], width: int = 80) -> list
     hidden = sum(device.kind != "nvme" for device in machine.devices) - len(devices)
     if hidden:
         lines.append((Span(f"{hidden} more devices are left out", "dim"),))
+    width = max(width, _NARROWEST)
+    legend = wrap(_legend(words, links, width, short=short), width)
     return [
         *lines,
-        *((Span(text, "dim"),) for text in wrap(_legend(words, links, short=short), max(width, _NARROWEST))),
+        *((Span(text, "dim"),) for text in legend),
+        (),
+        *_key_lines(devices, width),
+        *_note_lines(doubts, width),
     ]
 
 
 def link_document(links: Iterable[Link]) -> list[Document]:
     """The `links` of the topo document: both PCI addresses, the type (null: not known), and what says so."""
     return [{"a": link.a, "b": link.b, "type": link.type, "source": link.source} for link in links]
+
+
+def _no_matrix(machine: Machine, width: int) -> list[Line]:
+    """Why there is none: one device alone, none, or no files that would list them."""
+    devices = linked_devices(machine)
+    if devices:
+        lone = "network card" if devices[0][1].kind == "nic" else "accelerator"
+        sentence = f"one {lone} alone is listed here, and a matrix needs two devices:"
+        return [*((Span(text),) for text in wrap(sentence, width)), *_key_lines(devices, width)]
+    unknown = next((note for note in machine.notes if note.endswith(_UNREAD)), None)
+    if unknown is None:
+        sentence = "no accelerator and no network card is listed on a PCI bus here"
+    else:
+        why = unknown.removesuffix(_UNREAD)
+        why = "there is no /sys/bus/pci" if why == "no PCI files" else why
+        sentence = f"accelerators, network cards and the links between them are unknown: {why}"
+    return [(Span(text),) for text in wrap(sentence, width)]
+
+
+def _key_lines(devices: Sequence[tuple[int, Device]], width: int) -> list[Line]:
+    """Each device in a line: number, kind, PCI address, node, maker and name; a long name goes on below itself."""
+    rows = [(f"d{number}", device.kind, device.address, _node(device)) for number, device in devices]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines: list[Line] = []
+    for row, (_, device) in zip(rows, devices, strict=True):
+        start = " ".join(cell.ljust(each) for cell, each in zip(row, widths, strict=True))
+        name = " ".join(filter(None, (device.vendor or f"vendor {device.vendor_id:04x}", device.name)))
+        indent = " " * (len(start) + 1 if len(start) + _NARROWEST < width else 2)
+        lines += [(Span(text),) for text in wrap(f"{tied(start)} {name}", width, indent)]
+    return lines
+
+
+def _note_lines(notes: Iterable[str], width: int) -> list[Line]:
+    return [(Span(text, "dim"),) for note in notes for text in wrap(f"- {note}", width)]
 
 
 def _node(device: Device) -> str:
@@ -111,8 +153,8 @@ def _word(word: str | None, *, short: bool) -> str:
     return _SHORT.get(word, word) if short else word
 
 
-def _legend(words: set[str | None], links: Sequence[Link], *, short: bool) -> str:
-    """The words that are used, from near to far, and who said them where that was not sysfs alone."""
+def _legend(words: set[str | None], links: Sequence[Link], width: int, *, short: bool) -> str:
+    """The words that are used, from near to far, and who said them; what fits a line of that width is not broken."""
     parts = []
     known = [word for word in words if word is not None]
     if any(map(_NVLINKS.fullmatch, known)):
@@ -124,5 +166,5 @@ def _legend(words: set[str | None], links: Sequence[Link], *, short: bool) -> st
     if None in words:
         parts.append("? not known")
     sources = dict.fromkeys(link.source for link in links if link.type is not None)
-    said = tied(f"(by {', '.join(sources)})") if sources else ""
-    return f"{'; '.join(map(tied, parts))} {said}".rstrip()
+    parts = [f"{part};" for part in parts[:-1]] + parts[-1:] + ([f"(by {', '.join(sources)})"] if sources else [])
+    return " ".join(tied(part) if len(part) <= width - 2 else part for part in parts)

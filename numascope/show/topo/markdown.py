@@ -8,6 +8,7 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.machine.part import Part
 from numascope.machine.walk import walk
 from numascope.show.topo.asides import overlap_words
 from numascope.show.topo.columns import UNKNOWN, Column
@@ -28,6 +29,7 @@ def markdown_text(machine: Machine) -> str:
     Text from outside is escaped: it starts no markup, no table cell and no HTML.
     """
     facts = [
+        *([machine.words] if isinstance(machine, Part) else []),
         counts_in_words(machine),
         *_cpus(machine),
         *(f"drawer {one.id}: {cpu_list(one.cpus)}" for one in machine.drawers),
@@ -76,7 +78,8 @@ def _cpus(machine: Machine) -> list[str]:
     allowed = "unknown" if cpus.allowed is None else "all" if cpus.allowed == cpus.online else cpu_list(cpus.allowed)
     found = [f"online: {cpu_list(cpus.online)}", f"allowed: {allowed or 'none'}"]
     found += [f"offline: {cpu_list(cpus.offline)}"] if cpus.offline else []
-    found += [f"isolated: {cpu_list(isolated)}"] if isolated else []
+    untold = "isolated" in machine.untold and not isolated
+    found += ["isolated: unknown"] if untold else [f"isolated: {cpu_list(isolated)}"] if isolated else []
     nodes = machine.nodes_allowed
     if nodes is not None and nodes != CpuSet.of(node.id for node in machine.nodes):
         found.append(f"memory of nodes: {nodes or 'none'}")

@@ -40,6 +40,7 @@ def _columns(things: Sequence[_Thing], *facts: tuple[str, Callable[[_Thing], obj
 
 def package_columns(machine: Machine) -> list[Column]:
     """A row a package."""
+    cores = _core_counter(machine)
 
     def dies(package: Package) -> object:
         return sum(1 for die in machine.dies if die.package == package.id) or None
@@ -51,7 +52,7 @@ def package_columns(machine: Machine) -> list[Column]:
         machine.packages,
         ("package", lambda package: package.id),
         ("CPUs", lambda package: cpu_list(package.cpus)),
-        ("cores", lambda package: _cores(machine, package.cpus)),
+        ("cores", lambda package: cores(package.cpus)),
         ("dies", dies),
         ("nodes", nodes),
         ("caches", lambda package: _caches(machine, package.cpus)),
@@ -61,12 +62,13 @@ def package_columns(machine: Machine) -> list[Column]:
 
 def group_columns(machine: Machine) -> list[Column]:
     """A row a die."""
+    cores = _core_counter(machine)
     return _columns(
         machine.dies,
         ("package", lambda die: die.package),
         ("die", lambda die: die.id),
         ("CPUs", lambda die: cpu_list(die.cpus)),
-        ("cores", lambda die: _cores(machine, die.cpus)),
+        ("cores", lambda die: cores(die.cpus)),
         ("nodes", lambda die: _nodes_of(machine, die.cpus)),
         ("caches", lambda die: _caches(machine, die.cpus)),
         names=2,
@@ -75,6 +77,7 @@ def group_columns(machine: Machine) -> list[Column]:
 
 def node_columns(machine: Machine) -> list[Column]:
     """A row a node, with its distance to each node where these are few."""
+    cores = _core_counter(machine)
     nodes = machine.nodes
     others = sorted({other for node in nodes for other in node.distances}) if len(nodes) <= MOST_DISTANCES else []
 
@@ -85,7 +88,7 @@ def node_columns(machine: Machine) -> list[Column]:
         nodes,
         ("node", lambda node: node.id),
         ("CPUs", lambda node: cpu_list(node.cpus) or "none"),
-        ("cores", lambda node: _cores(machine, node.cpus) if node.cpus else _NONE),
+        ("cores", lambda node: cores(node.cpus) if node.cpus else _NONE),
         ("package", packages),
         ("GiB", lambda node: _gib(node.memory_kib)),
         ("free GiB", lambda node: _gib(node.free_kib)),
@@ -107,13 +110,14 @@ def node_columns(machine: Machine) -> list[Column]:
 
 def cache_columns(machine: Machine, level: int) -> list[Column]:
     """A row a cache of that level."""
+    cores = _core_counter(machine)
     caches = [cache for cache in machine.caches if cache.level == level and not cache.memory_side]
     return _columns(
         sorted(caches, key=lambda cache: (cache.cpus.first, cache.type)),
         ("CPUs", lambda cache: cpu_list(cache.cpus)),
         ("size", lambda cache: None if cache.size_kib is None else cache_size(cache.size_kib)),
         ("type", lambda cache: cache.type),
-        ("cores", lambda cache: _cores(machine, cache.cpus)),
+        ("cores", lambda cache: cores(cache.cpus)),
         ("nodes", lambda cache: _nodes_of(machine, cache.cpus)),
         ("package", lambda cache: str(CpuSet.of(one.id for one in machine.packages if one.cpus & cache.cpus)) or None),
     )
@@ -140,8 +144,10 @@ def _local_cpus(device: Device) -> str | None:
     return None if device.local_cpus is None else cpu_list(device.local_cpus) or "none"
 
 
-def _cores(machine: Machine, cpus: CpuSet) -> int | None:
-    return sum(1 for core in machine.cores if core.cpus & cpus) if machine.cores else None
+def _core_counter(machine: Machine) -> Callable[[CpuSet], int | None]:
+    """How many cores have a CPU in a set, by looking each CPU up once: rows × cores would be too many."""
+    core_of = {cpu: number for number, core in enumerate(machine.cores) for cpu in core.cpus}
+    return lambda cpus: len({core_of[cpu] for cpu in cpus if cpu in core_of}) if core_of else None
 
 
 def _gib(kib: int | None) -> str | None:

@@ -10,6 +10,7 @@ from numascope.machine.hwloc.locality import own_cpus
 from numascope.machine.objects import Cache, Group, Machine, Node, Package
 from numascope.machine.synthetic.numbers import loops_for
 from numascope.show.topo.hwloc_tree import Branch, hwloc_tree
+from numascope.show.topo.words import cpus_named, plural
 
 _GROUPS: Final = frozenset({"Cluster", "Book", "Drawer"})
 _LETTERS: Final = {"Data": "d", "Instruction": "i", "Unified": ""}
@@ -85,7 +86,7 @@ def _name(branch: Branch) -> str:
         return "the machine"
     if isinstance(thing, Package | Group):
         return f"{branch.type} {thing.id}"
-    return f"the {branch.type} of CPUs {branch.cpus}"
+    return f"the {branch.type} of {cpus_named(branch.cpus)}"
 
 
 def _memory_words(level: Sequence[Branch], numbers: Sequence[int]) -> list[str]:
@@ -93,8 +94,9 @@ def _memory_words(level: Sequence[Branch], numbers: Sequence[int]) -> list[str]:
     counts = {len(branch.nodes) for branch in level}
     if len(counts) > 1:
         first, other = level[0], next(branch for branch in level if len(branch.nodes) != len(level[0].nodes))
+        hang = "hangs" if len(first.nodes) == 1 else "hang"
         raise _irregular(
-            f"{len(first.nodes)} nodes hang at {_name(first)}, {len(other.nodes)} at {_name(other)}, of the level {first.type}"
+            f"{plural(len(first.nodes), 'node')} {hang} at {_name(first)}, {len(other.nodes)} at {_name(other)}, of the level {first.type}"
         )
     words: list[str] = []
     for place in range(counts.pop()):

@@ -86,6 +86,7 @@ def _facts(machine: Machine) -> tuple[list[str], list[Callable[[int], str]]]:
     }
     speeds = _speeds(machine)
     allowed, isolated = cpus.allowed, cpus.isolated | cpus.partitioned
+    untold = "isolated" in machine.untold
     package_of = {cpu: str(package.id) for package in machine.packages for cpu in package.cpus}
     found: list[tuple[str, Callable[[int], str]]] = [
         ("core", _of(core_sets)),
@@ -98,7 +99,7 @@ def _facts(machine: Machine) -> tuple[list[str], list[Callable[[int], str]]]:
         ("max GHz", lambda cpu: f"{speeds[cpu] / 1e6:.1f}" if cpu in speeds else UNKNOWN),
         ("online", lambda cpu: _yes(cpu in cpus.online)),
         ("allowed", lambda cpu: UNKNOWN if allowed is None else _yes(cpu in allowed)),
-        ("isolated", lambda cpu: _yes(cpu in isolated)),
+        ("isolated", lambda cpu: UNKNOWN if untold and cpu not in isolated else _yes(cpu in isolated)),
     ]
     return [name for name, _ in found], [fact for _, fact in found]
 
@@ -133,7 +134,7 @@ def core_columns(machine: Machine) -> list[Column]:
     """A row a core: its set of CPUs is its name."""
     cores = machine.cores
     clusters = _numbers(machine.clusters)
-    isolated = machine.cpus.isolated | machine.cpus.partitioned
+    isolated = None if "isolated" in machine.untold else machine.cpus.isolated | machine.cpus.partitioned
 
     def column(head: str, fact: Callable[[Core], object]) -> Column:
         return Column(head, tuple(or_unknown(fact(core)) for core in cores))

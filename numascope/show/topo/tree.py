@@ -41,7 +41,8 @@ def tree_lines(machine: Machine, walked: Walk, width: int) -> list[Line]:
     words = _Words(machine)
     rows = [row for place in walked.tops for row in _rows(place, "", "", "", words)]
     rows += [words.node_row("", node, "no CPUs") for node in walked.memory_only]
-    return list(_align(rows, width))
+    lost = words.devices.get(None)
+    return [*_align(rows, width), *((Span(text),) for text in wrap(f"node unknown: {lost}", width) if lost)]
 
 
 class _Words:
@@ -78,12 +79,11 @@ class _Words:
         return f"{plural(cores, 'core')}, {cpus}" if cores else cpus
 
 
-def device_names(machine: Machine) -> Mapping[int, str]:
-    """Node → `npu d0 d1, gpu d2`; dN counts the machine's accelerators in the order of their PCI addresses."""
-    found: dict[int, dict[str, list[str]]] = {}
+def device_names(machine: Machine) -> Mapping[int | None, str]:
+    """Node → `npu d0 d1, gpu d2`, None → those of unknown node; dN is the place in the machine's `devices`."""
+    found: dict[int | None, dict[str, list[str]]] = {}
     for index, device in enumerate(machine.devices):
-        if device.node is not None:
-            found.setdefault(device.node, {}).setdefault(device.kind, []).append(f"d{index}")
+        found.setdefault(device.node, {}).setdefault(device.kind, []).append(f"d{index}")
     return {
         node: ", ".join(f"{kind} {' '.join(names)}" for kind, names in kinds.items()) for node, kinds in found.items()
     }

@@ -43,6 +43,17 @@ def cpu_list(cpus: CpuSet) -> str:
     return stepped if len(stepped) < len(written) else written
 
 
+def cpus_named(cpus: CpuSet) -> str:
+    """`CPU 3`, `CPUs 0-3`."""
+    return f"{'CPU' if len(cpus) == 1 else 'CPUs'} {cpu_list(cpus)}"
+
+
+def ordinal(number: int) -> str:
+    """`2nd`, `11th`, `21st`."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def _runs(ids: Sequence[int]) -> Iterable[str]:
     at = 0
     while at < len(ids):

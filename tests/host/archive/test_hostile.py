@@ -87,6 +87,17 @@ def test_an_archive_that_is_cut_off_is_an_error_wherever_it_is_cut(packer: str, 
         assert "cut off" in problem or "no machine" in problem or "no tar archive" in problem
 
 
+@pytest.mark.parametrize("packer", PACKERS)
+def test_an_archive_whose_end_is_missing_is_cut_off_even_between_two_files(packer: str, tmp_path: Path) -> None:
+    members = len(machine()) * 1024  # a header and a block of each
+    whole = tar(machine())
+    for kept in (members - 1024, members, members + 511):
+        problem = refusal(written(tmp_path, PACKERS[packer](whole[:kept])))
+        assert problem == "is cut off: the zeros that end a tar archive are missing; copy it again"
+    one_block = written(tmp_path, PACKERS[packer](whole[: members + 512]))
+    assert build_machine(open_archive(one_block)).cpus.online.last == 1
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(at=st.integers(0, 5 * 1024 - 1), damage=st.binary(min_size=1, max_size=40))
 def test_a_damaged_archive_is_a_machine_or_an_error(at: int, damage: bytes, tmp_path: Path) -> None:
@@ -109,10 +120,23 @@ def test_a_bomb_is_refused_while_it_unpacks(tmp_path: Path, monkeypatch: pytest.
     assert "unpacks to more than" in refusal(written(tmp_path, bomb))
 
 
+@pytest.mark.parametrize("packer", ["gz", "bz2", "xz"])
+def test_a_bomb_that_tells_its_size_is_refused_before_it_unpacks(packer: str, tmp_path: Path) -> None:
+    huge = file("var/log/zeros")[0]
+    huge.size = 1 << 30
+    early = tar(machine())[: len(machine()) * 1024] + huge.tobuf() + bytes(1 << 20)
+    assert "unpacks to more than 1 GiB" in refusal(written(tmp_path, PACKERS[packer](early)))
+
+
 def test_xz_that_asks_for_more_memory_than_any_is_refused(tmp_path: Path) -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 28, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3}]
     greedy = lzma.compress(tar(machine()), filters=filters)
-    assert "Memory usage limit" in refusal(written(tmp_path, greedy))
+    assert refusal(written(tmp_path, greedy)) == (
+        "its xz dictionary needs more than the 128 MiB of memory that are granted: "
+        "pack it again with gzip, or with xz as it comes"
+    )
+    highest = lzma.compress(tar(machine()), preset=9 | lzma.PRESET_EXTREME)
+    assert build_machine(open_archive(written(tmp_path, highest))).cpus.online
 
 
 def test_xz_in_several_streams_is_read_to_its_end(tmp_path: Path) -> None:
@@ -179,6 +203,15 @@ def test_errors_quote_little_and_only_what_is_safe_to_print(tmp_path: Path) -> N
     assert problem.endswith("and more")
     assert max(map(len, problem.split(", "))) < 80
     assert "\\x1b" in refusal(written(tmp_path, tar(machine())), "\x1b[31m")
+
+
+def test_a_machine_is_chosen_by_its_name_as_it_is_and_as_an_error_spells_it(tmp_path: Path) -> None:
+    path = written(tmp_path, tar([*machine(at="\x1b[31mred\n/a/"), *machine(at="b\\\u202e/")]))
+    assert refusal(path).endswith(r"out of \x1b[31mred\x0a/a, b\\\u{202e}")
+    for spelled in ("\x1b[31mred\n", r"\x1b[31mred\x0a/a", r"\x1b[31mred\x0a"):
+        assert open_archive(path, spelled).path == rf"{path}:\x1b[31mred\x0a/a"
+    for spelled in ("b\\\u202e", r"b\\\u{202e}"):
+        assert open_archive(path, spelled).path == rf"{path}:b\\\u{{202e}}"
 
 
 def test_fifty_thousand_members_are_read_one_at_a_time(tmp_path: Path) -> None:

@@ -75,6 +75,16 @@ def test_a_link_that_the_tool_does_not_know_is_none() -> None:
     assert link(parse(text), "NPU0", "NPU1") is None
 
 
+@pytest.mark.parametrize("word", ["SYS", "PHB", "HCCS", "PXB", "PIX", "SIO", "HCCS_SW", "UB"])
+def test_every_word_of_npu_smi_is_a_link(word: str) -> None:
+    assert link(parse(NPU_MATRIX.replace("HCCS", word)), "NPU0", "NPU1") == word
+
+
+def test_the_last_node_that_a_kernel_could_number_is_one() -> None:
+    (row,) = parse("\tGPU0\tNUMA Affinity\nGPU0\tX\t65535\n").devices
+    assert row.nodes == CpuSet.of([65535])
+
+
 def test_the_map_lists_chips_without_their_controllers() -> None:
     topology = parse(NPU_MAP)
     assert topology.devices == ()
@@ -115,6 +125,16 @@ def test_matrix_map_and_table_of_one_file_are_joined() -> None:
         ("\tGPU0\tGPU1\nGPU0\t X \t12%\n", 'topo.txt:2:10: "12%" is no link'),
         ("\tGPU0\tGPU1\nGPU0\t X \tP\x07IX\n", r'topo.txt:2:10: "P\x07IX" is no link'),
         ("\tGPU0\tGPU1\nGPU0\t PIX \tX\n", "topo.txt:2:7: GPU0 has no X in its own column"),
+        ("\tGPU0\tGPU1\nGPU0\tX\tX\n", "topo.txt:2:8: GPU0 has an X in the column of GPU1"),
+        ("\tGPU0\tGPU1\nGPU0\tX\t\x1b[31mEVIL\n", 'topo.txt:2:8: "EVIL" is no link: expected a word of the legend'),
+        ("\tGPU0\tGPU1\nGPU0\tX\tNV0\n", 'topo.txt:2:8: "NV0" is no link'),
+        ("\tGPU0\tGPU1\nGPU0\tX\tPIXB\n", 'topo.txt:2:8: "PIXB" is no link'),
+        (
+            "\tGPU0\tNUMA Affinity\nGPU0\tX\t9999999999999999\n",
+            'topo.txt:2:8: "9999999999999999" is no NUMA Affinity: expected numbers from 0 to 65535',
+        ),
+        ("\tGPU0\tNUMA Affinity\nGPU0\tX\t65536\n", 'topo.txt:2:8: "65536" is no NUMA Affinity'),
+        ("\tGPU0\tCPU Affinity\nGPU0\tX\t5-2\n", 'topo.txt:2:8: "5-2" is no CPU Affinity'),
         ("\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU0\tX\tPIX\n", "topo.txt:3:1: a second row for GPU0"),
         ("\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tSYS\tX\n", "topo.txt:3:1: GPU1 to GPU0 is SYS here and PIX in line 2"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import HostRoot
-from numascope.host.system.isolation import boot_list, read_partitioned, read_rcu_nocbs
+from numascope.host.system.isolation import boot_list, read_isolation, read_partitioned, read_rcu_nocbs
 
 POSSIBLE = CpuSet.span(0, 31)
 
@@ -45,6 +45,47 @@ def test_rcu_nocbs_is_taken_from_the_command_line(tmp_path: Path) -> None:
     for line, cpus in (("quiet rcu_nocbs=2-3 x", "2-3"), ("rcu_nocbs", "0-31"), ("nohz_full=2-3", "")):
         (tmp_path / "proc/cmdline").write_text(f"{line}\n")
         assert read_rcu_nocbs(root, POSSIBLE) == CpuSet.parse(cpus)
+
+
+def command_line(folder: Path, words: str) -> HostRoot:
+    (folder / "proc").mkdir(exist_ok=True)
+    (folder / "proc/cmdline").write_text(f"{words}\n")
+    return HostRoot(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("words", "isolated", "nohz_full"),
+    [
+        ("quiet", "", ""),
+        ("isolcpus=2-3", "2-3", ""),
+        ("isolcpus=domain,2-3 nohz_full=4-7", "2-3", "4-7"),
+        ("isolcpus=managed_irq,domain,2-3", "2-3", ""),
+        ("isolcpus=managed_irq,2-3", "", ""),
+        ("isolcpus=nohz,2-3", "", "2-3"),
+        ("isolcpus=nohz,domain,2-3", "2-3", "2-3"),
+        ("isolcpus=later_flag,2-3", "2-3", ""),
+        ("isolcpus=2-3,zzz nohz_full", "", ""),
+        ("nohz_full=8-N", "", "8-31"),
+        ("-- isolcpus=2-3", "", ""),
+    ],
+)
+def test_where_sys_has_no_list_the_command_line_tells_who_is_isolated(
+    tmp_path: Path, words: str, isolated: str, nohz_full: str
+) -> None:
+    found = read_isolation(command_line(tmp_path, words), None, None, POSSIBLE)
+    assert found == (CpuSet.parse(isolated), CpuSet.parse(nohz_full))
+
+
+def test_the_lists_of_sys_outrank_the_command_line(tmp_path: Path) -> None:
+    root = command_line(tmp_path, "isolcpus=2-3 nohz_full=4-7")
+    assert read_isolation(root, CpuSet(), None, POSSIBLE) == (CpuSet(), CpuSet.parse("4-7"))
+    assert read_isolation(root, CpuSet(), CpuSet(), POSSIBLE) == (CpuSet(), CpuSet())
+
+
+def test_without_lists_and_without_a_command_line_isolation_is_unknown(tmp_path: Path) -> None:
+    root = HostRoot(str(tmp_path))
+    assert read_isolation(root, None, None, POSSIBLE) == (None, None)
+    assert read_rcu_nocbs(root, POSSIBLE) is None
 
 
 def cgroup(folder: Path, **files: str) -> HostRoot:

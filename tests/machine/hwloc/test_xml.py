@@ -105,7 +105,7 @@ def test_nodes_have_memory_huge_pages_distances_and_access(small: Machine) -> No
 def test_a_node_that_names_cpus_of_smaller_nodes_has_none_and_a_note_says_so(small: Machine) -> None:
     assert [str(node.cpus) for node in small.nodes] == ["0-1", "2-3", ""]
     assert small.node_of == {0: 0, 1: 0, 2: 1, 3: 1}
-    assert any("nodes 2 count as without CPUs" in note for note in small.notes)
+    assert any("node 2 counts as without CPUs" in note for note in small.notes)
 
 
 def test_kinds_of_cores_are_told_where_there_are_several(small: Machine) -> None:
@@ -154,15 +154,33 @@ BAD = {
     topology(
         '<object type="Machine" cpuset="0-3"/>'
     ): 'bad.xml:2:1: cpuset: expected a set such as "0x0000000f", not "0-3"',
-    topology(f'<object type="Machine" cpuset="0x1{"," * 2047}"/>'): "bad.xml",
+    topology(
+        f'<object type="Machine" cpuset="0x1{"," * 2047}"><object type="PU" os_index="65504"/></object>'
+    ): "bad.xml",
     topology(f'<object type="Machine" cpuset="0x1{"," * 2048}"/>'): "bad.xml:2:1: cpuset: expected a set",
     topology(f"<object {ROOT}/><object {ROOT}/>"): "bad.xml:2:",
     topology(f'<object {ROOT}><object type="NUMANode"/></object>'): "a NUMA node needs an os_index of its own",
     topology(f'<object {ROOT}><object type="NUMANode" os_index="70000"/></object>'): "a NUMA node needs an os_index",
+    topology(f"<object {ROOT}/>"): "bad.xml:2:1: no object of type PU: it describes no hardware thread",
+    topology(
+        f'<object {ROOT}>\n<object type="PU" os_index="99999999999"/></object>'
+    ): "bad.xml:3:1: a PU needs an os_index, up to 65535",
+    topology(f'<object {ROOT}>\n<object type="PU"/></object>'): "bad.xml:3:1: a PU needs an os_index, up to",
+    topology(
+        f'<object {ROOT}>\n<object type="NUMANode" os_index="0" local_memory="{(1 << 57) + 1}"/></object>'
+    ): "bad.xml:3:1: local_memory: 144115188075855873 bytes, more than any machine has",
+    topology(
+        f'<object {ROOT}>\n<object type="L3Cache" cpuset="0x1" cache_size="{1 << 60}"><object type="PU" os_index="0"/></object></object>'
+    ): "bad.xml:3:1: cache_size: 1152921504606846976 bytes",
+    topology(
+        f'<object {ROOT}>\n<object type="NUMANode" os_index="0"><page_type size="2097152" count="{1 << 40}"/></object></object>'
+    ): "bad.xml:3:1: 1099511627776 pages of 2097152 bytes, more than any machine has",
     topology(
         f'<object {ROOT}><object type="Package" os_index="x" cpuset="0x1"/></object>'
     ): "os_index: expected a number",
-    topology(f'<object {ROOT}><object type="PCIDev" pci_busid="x"/></object>'): "a PCI device without a pci_busid",
+    topology(
+        f'<object {ROOT}><object type="PU" os_index="0"/><object type="PCIDev" pci_busid="x"/></object>'
+    ): "a PCI device without a pci_busid",
     topology(
         f'<object {ROOT}/><distances2 type="NUMANode" kind="5"><indexes>0 1</indexes></distances2>'
     ): "the distances",

@@ -143,7 +143,10 @@ def test_frames_before_any_machine_and_bytes_after_the_end_are_damage(tmp_path: 
 
     assert frames_of(tmp_path / "one", START + key) == ([], "is damaged after frame 0: it stands before any machine")
     assert frames_of(tmp_path / "one", START + MACHINE + key + end)[1] == ""
-    assert frames_of(tmp_path / "one", START + end + b"x") == ([], "is damaged after frame 0: something follows its end")
+    assert frames_of(tmp_path / "one", START + end + b"x") == (
+        [],
+        "is damaged after frame 0: something follows its end",
+    )
 
 
 @pytest.mark.parametrize(

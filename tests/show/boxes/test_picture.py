@@ -16,7 +16,7 @@ from shapes import Shape, machine
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
-from numascope.machine.objects import Cache, CoreKind, Machine, Node
+from numascope.machine.objects import Access, Cache, CoreKind, FrequencyPolicy, Machine, Node
 from numascope.machine.walk import walk
 from numascope.show.boxes.box import Box
 from numascope.show.boxes.content import boxes_of
@@ -242,6 +242,20 @@ def test_devices_stand_in_the_box_of_their_node_and_those_of_unknown_node_below(
     assert any("npu d0 d1" in line for line in lines if line.startswith("│"))
     assert not any("d7" in line for line in lines if line.startswith("│"))
     assert any("d7 0000:c2:00.0 N?" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_clocks_and_the_speed_of_memory_are_told_below_the_picture(width: int) -> None:
+    one = kunpeng()
+    first, *others = one.nodes
+    access = Access(0, CpuSet.of([0]), 95, 95, 20_480, 20_480)
+    policy = FrequencyPolicy(one.cpus.online, "performance", "cppc_cpufreq", 200_000, 2_600_000, 200_000, 2_600_000)
+    told = dataclasses.replace(one, nodes=(first._replace(access=(access,)), *others), policies=(policy,))
+    lines = text_of(told, width)
+    text = " ".join(" ".join(lines).split())
+    assert "clocks: performance, 0.2-2.6 GHz by cppc_cpufreq" in text
+    assert "memory of node 0: 95 ns, 20 GiB/s from its own CPUs" in text
+    assert max(map(text_cells, lines)) <= width
 
 
 def test_a_width_below_any_picture_is_told_in_the_words_of_the_tree() -> None:

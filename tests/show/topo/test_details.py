@@ -57,6 +57,19 @@ def test_huge_pages_and_memory_speeds_are_told_by_node() -> None:
     ]
 
 
+def test_a_bandwidth_below_a_gib_a_second_is_told_in_mib() -> None:
+    told = {
+        (100, 400): "400/100 MiB/s",
+        (512, 512): "512 MiB/s",
+        (1024, 1024): "1 GiB/s",
+        (2048, 2048): "2 GiB/s",
+        (100, 131_072): "131,072/100 MiB/s",
+    }
+    for (write, read), words in told.items():
+        nodes = (ONE.nodes[0]._replace(access=(Access(0, CpuSet.of([0]), None, None, read, write),)),)
+        assert untied(access_lines(replace(ONE, nodes=nodes))) == [f"memory of node 0: {words} from its own CPUs"]
+
+
 def test_tiers_are_told_from_fast_to_slow_where_there_are_several() -> None:
     tiers = (ONE.nodes[0]._replace(tier=961), ONE.nodes[1]._replace(tier=4))
     assert tier_lines(replace(ONE, nodes=tiers)) == ["memory tiers, fastest first: node 1; node 0"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from numascope.machine.compare import Difference
+from numascope.machine.compare import Comparison, Difference
 from numascope.show.ink import plain
 from numascope.show.topo.diff import diff_document, diff_lines
 
@@ -27,3 +27,15 @@ def test_the_document_holds_each_fact_before_and_after() -> None:
     document = diff_document(FOUND, "live", "other.tar.gz")
     assert document["source"] == {"before": "live", "after": "other.tar.gz"}
     assert document["differences"] == [one._asdict() for one in FOUND]
+
+
+def test_what_only_one_side_tells_stands_below_and_in_the_notes() -> None:
+    words = ["not told by the first: clocks", "not told by the second: hypervisor, node tier"]
+    found = Comparison(FOUND[:1], ["clocks"], ["hypervisor", "node tier"])
+    assert [plain(line) for line in diff_lines(found, 80)] == ["~ machine: online CPUs 0-79 → 0-31", *words]
+    assert [plain(line) for line in diff_lines(Comparison([], [], ["clocks"]), 80)] == [
+        "nothing differs",
+        "not told by the second: clocks",
+    ]
+    assert diff_lines(Comparison([]), 80) == []
+    assert diff_document(found, "live", "other.xml")["notes"] == words

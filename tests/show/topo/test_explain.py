@@ -29,6 +29,11 @@ ONE = epyc()
         ("0000:23:00.0", Subject("device", 1)),
         ("23:00.0", Subject("device", 1)),
         ("00000000:E3:00.0", Subject("device", 7)),
+        ("D1", Subject("device", 1)),
+        ("CPU3 ", Subject("cpu", 3)),
+        ("N1", Subject("node", 1)),
+        (" Node1", Subject("node", 1)),
+        ("23:0.0", Subject("device", 1)),
     ],
 )
 def test_an_object_is_named_as_the_map_names_it(text: str, subject: Subject) -> None:
@@ -40,8 +45,11 @@ def test_an_object_is_named_as_the_map_names_it(text: str, subject: Subject) -> 
     [
         ("cpu384", "this machine has CPUs 0-383"),
         ("node2", "this machine has nodes 0, 1"),
-        ("d8", "accelerators d0 to d7"),
-        ("99:00.0", "--io takes in network cards"),
+        ("d8", "this machine has the devices d0 to d7"),
+        ("N2", "N2: this machine has nodes 0, 1"),
+        ("99:00.0", "99:00.0: no accelerator, network card or NVMe drive of this machine has this PCI address"),
+        ("0000:23:00", "0000:23:00: a PCI address ends in a function, .*: 0000:23:00.0"),
+        ("23:00", "23:00: a PCI address ends in a function"),
         ("gpu\x1b0", r"gpu\\x1b0: name an object as cpu17"),
         ("", "name an object as cpu17"),
     ],
@@ -49,6 +57,11 @@ def test_an_object_is_named_as_the_map_names_it(text: str, subject: Subject) -> 
 def test_what_is_not_there_is_told_with_what_is(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         subject_of(text, ONE)
+
+
+def test_a_machine_without_devices_has_none_of_any_sort() -> None:
+    with pytest.raises(UsageError, match="d0: this machine has no accelerator, network card or NVMe drive"):
+        subject_of("d0", replace(ONE, devices=()))
 
 
 def test_files_of_a_directory_stand_together_with_their_values_in_a_column() -> None:

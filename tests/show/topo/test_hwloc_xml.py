@@ -9,6 +9,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from large_machines import epyc, kunpeng
 from lstopo import CAPTURES, SNAPSHOTS, lstopo, machine_of, snapshot_root
 
@@ -16,6 +18,7 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.hwloc.xml import read_hwloc_xml
 from numascope.machine.objects import Cache, Device, Group, Machine, Node
 from numascope.machine.synthetic.machine import synthetic_machine
+from numascope.show.topo import hwloc_tree
 from numascope.show.topo.hwloc_xml import bitmap, hwloc_xml
 
 
@@ -179,3 +182,29 @@ def test_hundreds_of_nodes_inside_each_other_are_written_too() -> None:
 )
 def test_a_set_is_written_as_hwloc_writes_it(ids: str, written: str) -> None:
     assert bitmap(CpuSet.parse(ids)) == written
+
+
+@pytest.mark.parametrize("packages", [1, 4])
+def test_a_tree_asks_for_the_place_of_each_node_a_few_times_however_many_cores_there_are(
+    packages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[CpuSet] = []
+    has_place_for = hwloc_tree._Shelf.has_place_for
+
+    def counted(shelf: hwloc_tree._Shelf, cpus: CpuSet) -> bool:
+        asked.append(cpus)
+        return has_place_for(shelf, cpus)
+
+    monkeypatch.setattr(hwloc_tree._Shelf, "has_place_for", counted)
+    hwloc_xml(synthetic_machine(f"package:{packages} node:4 core:32 pu:2"))
+    assert len(asked) == 2 * 4 * packages
+
+
+@given(st.sets(st.integers(0, 3_000), max_size=40))
+def test_a_set_is_written_as_words_of_32_bits(ids: set[int]) -> None:
+    words = bitmap(CpuSet.of(ids)).split(",")
+    assert len(words) == max(ids, default=0) // 32 + 1
+    values = [int(word, 16) if word else 0 for word in reversed(words)]
+    assert {at * 32 + bit for at, value in enumerate(values) for bit in range(32) if value >> bit & 1} == ids
+    assert words[-1] == "0x0" or len(words[-1]) == len("0x00000000")
+    assert "0x00000000" not in words

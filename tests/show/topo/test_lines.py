@@ -17,11 +17,11 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.archive.root import open_archive
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
-from numascope.machine.objects import Cache, Core, Machine
+from numascope.machine.objects import Cache, Core, Device, Machine
 from numascope.machine.walk import Place, walk
 from numascope.show.ink import plain
 from numascope.show.topo.document import topo_document
-from numascope.show.topo.facts import cache_lines
+from numascope.show.topo.facts import cache_lines, device_lines
 from numascope.show.topo.lines import topo_lines
 from numascope.show.topo.words import cpu_list, tied
 
@@ -71,6 +71,30 @@ def test_a_large_arm_server_is_told_in_22_lines() -> None:
         "dN is PCI order: 8 × Huawei npu; node by numa_node",
         "distance: 10 own node, 12 same package, 24 other package",
     ]
+
+
+def test_devices_of_unknown_node_stand_below_the_tree_at_the_level_of_the_machine() -> None:
+    machine = kunpeng()
+    lost = tuple(one._replace(node=None) if at in (0, 7) else one for at, one in enumerate(machine.devices))
+    lines = text_of(dataclasses.replace(machine, devices=lost))
+    at = lines.index("node unknown: npu d0 d7")
+    assert lines[at - 1].startswith("└─ node 7")
+    assert "npu d1" in lines[4]
+    assert not any(line.startswith("node unknown") for line in text_of(machine))
+
+
+def test_what_the_numbers_of_devices_follow_is_told_by_the_sorts_that_are_there() -> None:
+    npu, other = kunpeng().devices[:2]
+    nic = other._replace(kind="nic", vendor="Intel")
+    drive = other._replace(kind="nvme", vendor="Samsung")
+
+    def told(*devices: Device) -> str:
+        found = device_lines(dataclasses.replace(kunpeng(), devices=devices), 200)
+        return found[-1].partition(": ")[0]
+
+    assert told(npu, other) == told(nic) == "dN is PCI order"
+    assert told(npu, nic) == "dN counts accelerators, then NICs, each in PCI order"
+    assert told(npu, nic, drive) == "dN counts accelerators, then NICs, then NVMe drives, each in PCI order"
 
 
 def test_many_caches_of_a_node_stand_in_columns() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,22 @@ from smi_texts import FOUR_GPUS
 from numascope.host.pci.smi import parse_smi
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
-from numascope.machine.links import Link, links_of
-from numascope.machine.objects import Machine
+from numascope.machine.links import Link, doubts_of, links_of
+from numascope.machine.objects import Claim, Machine
 from numascope.machine.told import told_by_smi
 from numascope.show.ink import plain
 from numascope.show.topo.links import link_document, link_lines
 
 
+def whole(machine: Machine, told: Sequence[Link] = (), width: int = 80) -> list[str]:
+    return [plain(line) for line in link_lines(machine, links_of(machine, told), width, doubts_of(machine, told))]
+
+
 def text(machine: Machine, told: Sequence[Link] = (), width: int = 80) -> list[str]:
-    return [plain(line) for line in link_lines(machine, links_of(machine, told), width)]
+    """The matrix and its legend, without the key of the devices."""
+    lines = whole(machine, told, width)
+    blanks = [at for at, line in enumerate(lines) if not line]
+    return lines[: blanks[-1]] if blanks else lines
 
 
 def test_each_device_has_a_row_with_its_node_and_a_column() -> None:
@@ -85,8 +93,73 @@ def test_the_legend_has_only_the_words_that_are_used() -> None:
     assert text(machine, fabric)[-1] == "HCCS_SW Huawei's fabric through a switch (by npu-smi info -t topo)"
 
 
-def test_one_device_alone_has_no_matrix() -> None:
-    assert text(machine_of(device("0000:0a:00.0", 0, ()))) == []
+def test_of_one_device_alone_it_says_which_and_that_a_matrix_needs_two() -> None:
+    nic = device("0000:0a:00.0", 0, (), "nic", 0x15B3)._replace(vendor="Mellanox", name="mlx5_0")
+    assert whole(machine_of(nic)) == [
+        "one network card alone is listed here, and a matrix needs two devices:",
+        "d0 nic 0000:0a:00.0 N0 Mellanox mlx5_0",
+    ]
+    assert whole(machine_of(device("0000:0a:00.0", 0, ())), width=40) == [
+        "one accelerator alone is listed here,",
+        "  and a matrix needs two devices:",
+        "d0 gpu 0000:0a:00.0 N0 NVIDIA",
+    ]
+
+
+def test_without_devices_it_says_so_and_without_files_of_pci_that_nothing_is_known() -> None:
+    assert whole(machine_of(), width=60) == ["no accelerator and no network card is listed on a PCI bus", "  here"]
+    unread = replace(machine_of(), notes=("no PCI files: accelerators are unknown",))
+    assert whole(unread, width=60) == [
+        "accelerators, network cards and the links between them are",
+        "  unknown: there is no /sys/bus/pci",
+    ]
+
+
+def test_a_machine_read_without_files_of_pci_is_one_whose_links_are_unknown(
+    stored_root: Callable[[str], Path],
+) -> None:
+    lines = whole(build_machine(HostRoot(str(stored_root("misc-ia64-56cpu"))), io=True), width=100)
+    assert lines == ["accelerators, network cards and the links between them are unknown: there is no /sys/bus/pci"]
+
+
+def test_below_the_matrix_each_device_has_a_line_with_its_kind_address_node_and_name() -> None:
+    lines = whole(eight_and_eight())
+    key = lines[lines.index("", 1) + 1 :]
+    assert key[0] == "d0  gpu 0000:0d:00.0 N0 NVIDIA"
+    assert key[15] == "d15 nic 0000:7e:00.0 N1 NVIDIA mlx5_7, ens7f0"
+    assert len(key) == 16
+
+
+def test_a_long_name_of_a_device_goes_on_below_itself() -> None:
+    one, other = device("0000:0a:00.0", 0, ()), device("0000:1a:00.0", None, ())
+    lines = whole(machine_of(one._replace(name="GH100 [H100 SXM5 80GB]"), other), width=40)
+    assert lines[-3:] == [
+        "d0 gpu 0000:0a:00.0 N0 NVIDIA GH100",
+        "                       [H100 SXM5 80GB]",
+        "d1 gpu 0000:1a:00.0 N? NVIDIA",
+    ]
+
+
+def test_what_sources_disagree_on_stands_below() -> None:
+    one = device("0000:0a:00.0", 1, ("pci0000:00", "0000:0a:00.0"))
+    one = one._replace(claims=(Claim("numa_node", "/n", "1", 1), Claim("nvidia-smi topo -m", "t", "GPU0: 0", 0)))
+    other = device("0000:1a:00.0", 0, ("pci0000:00", "0000:1a:00.0"))
+    told = [Link("0000:0a:00.0", "0000:1a:00.0", "SYS", "smi")]
+    notes = [line for line in whole(machine_of(one, other), told, 200) if line.startswith("- ")]
+    assert notes == [
+        "- sources disagree on the node of 0000:0a:00.0 (1 in /n, GPU0: 0 in t): taken as node 1",
+        "- sources disagree on the path between 0000:0a:00.0–0000:1a:00.0 (PHB by sysfs, SYS by smi): taken as sysfs has it",
+    ]
+
+
+def test_the_legend_is_broken_at_words_in_40_columns() -> None:
+    paths = [("pci0000:00", "0000:0a:00.0"), ("pci0000:10", "0000:1a:00.0"), ("pci0000:20", "0000:2a:00.0")]
+    nodes = (0, 0, 1)
+    machine = machine_of(*(device(path[1], node, path) for path, node in zip(paths, nodes, strict=True)))
+    assert text(machine, width=40)[4:] == [
+        "NODE through two host bridges of one",
+        "  node; SYS from node to node (by sysfs)",
+    ]
 
 
 def test_devices_beyond_the_most_are_said_to_be_left_out() -> None:
