@@ -20,8 +20,10 @@ from numascope.observe.select import Wanted
 from numascope.plan.load import load_plan, parse_plan
 from numascope.review.report import Report
 from numascope.review.watch import Question, Watch
+from numascope.show.remedy_lines import remedy_parts
 
 _LEAST_GAP_S: Final = 0.05
+_OF_THEN: Final = "for the recorded machine, as it was"
 
 
 def header_of(session: Session, *, redacted: bool) -> Header:
@@ -69,7 +71,7 @@ class ReplaySession:
             if not self.last.ended:
                 self.last = replace(self.last, ended=True, notes=(*self.last.notes, *self._lost(), RECORDING_ENDS))
             return self.last
-        self.last = self.watch.step()
+        self.last = _of_then(self.watch.step())
         return self.last
 
     def look(self, for_s: float, samples: int = SAMPLES) -> Report:
@@ -86,6 +88,15 @@ class ReplaySession:
     def close(self) -> None:
         """Gives the file back."""
         self.recording.close()
+
+
+def _of_then(report: Report) -> Report:
+    """With each command of a remedy marked: its pids are those of the recorded machine, and may be anybody's here and now."""
+    findings = tuple(
+        replace(one, remedy=f"{_OF_THEN}: {one.remedy}") if any(found for _, found in remedy_parts(one.remedy)) else one
+        for one in report.findings
+    )
+    return replace(report, findings=findings)
 
 
 def open_replay(
