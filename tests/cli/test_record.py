@@ -48,7 +48,8 @@ def test_the_eight_ranks_show_the_three_harms_that_were_done_to_them(snapshots: 
     assert escaped == [(1, "runtime", "15"), *3 * [(6, "minddata", "0")]]
     assert [one["rule"] for one in document["findings"]].count("shared") == 1
     remedies = [one["remedy"] for one in document["findings"] if "numascope apply" in one["remedy"]]
-    assert all(one.startswith("for the recorded machine, as it was: ") for one in remedies) and len(remedies) == 2
+    assert all(one.startswith("for the recorded machine, as it was: ") for one in remedies)
+    assert len(remedies) == 2
 
 
 def test_watching_a_recording_ends_with_the_worst_that_it_judged(snapshots: Path) -> None:
