@@ -35,13 +35,18 @@ def _of_two_packages(
     sets: Mapping[int, CpuSet], ids: Mapping[int, int | None], file: str, level: str, believed: str
 ) -> str | None:
     """CPUs that a list puts together with a CPU of another package id."""
+    members: dict[int, int] = {}
+    for cpu, number in ids.items():
+        if number is not None and package_is_told(number):
+            members[number] = members.get(number, 0) | 1 << cpu
+    told = sum(members.values())  # no CPU has two ids
     odd, tellers = EMPTY, EMPTY
-    told = {cpu: number for cpu, number in ids.items() if package_is_told(number)}
     for cpu, cpus in sets.items():
-        if (own := told.get(cpu)) is not None:
-            others = CpuSet.of(one for one in cpus if told.get(one, own) != own)
-            odd |= others
-            tellers |= CpuSet.of([cpu] if others else [])
+        own = ids.get(cpu)
+        others = cpus.bits & told & ~members[own] if own in members else 0
+        if others:
+            odd |= CpuSet(others)
+            tellers |= CpuSet.of([cpu])
     if not odd:
         return None
     where = files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
@@ -61,12 +66,12 @@ def _with_id_only(record: CpuRecord) -> CpuRecord:
 
 def _sets_told(records: Sequence[CpuRecord], online: CpuSet, level: str) -> dict[int, CpuSet]:
     """The different sets of a level, by the lowest CPU that tells each of itself."""
-    found: dict[CpuSet, int] = {}
+    found: dict[int, int] = {}
     for record in records:
         place = record.places.get(level)
-        if place is not None and place.cpus is not None and record.number in place.cpus:
-            found.setdefault(place.cpus & online, record.number)
-    return {cpu: cpus for cpus, cpu in found.items()}
+        if place is not None and place.cpus is not None and place.cpus.bits >> record.number & 1:
+            found.setdefault(place.cpus.bits & online.bits, record.number)
+    return {cpu: CpuSet(bits) for bits, cpu in found.items()}
 
 
 def disjoint(
@@ -85,12 +90,12 @@ def disjoint(
 
 def one_cache_each(caches: Sequence[Cache]) -> list[Cache]:
     """Caches of one level and type that overlap, in the machine's order, cut to what none before them has."""
-    seen: dict[tuple[int, str], CpuSet] = {}
+    seen: dict[tuple[int, str], int] = {}
     kept = []
     for cache in caches:
-        key = (cache.level, cache.type)
-        own = cache.cpus - seen.get(key, EMPTY)
+        before = seen.get((cache.level, cache.type), 0)
+        own = cache.cpus.bits & ~before
         if own:
-            kept.append(cache._replace(cpus=own))
-            seen[key] = seen.get(key, EMPTY) | own
+            kept.append(cache if own == cache.cpus.bits else cache._replace(cpus=CpuSet(own)))
+            seen[cache.level, cache.type] = before | own
     return kept

@@ -74,11 +74,10 @@ def build_caches(
     found: dict[tuple[int, str, int], Cache] = {}
     for record in records:
         for cache in record.caches:
-            cpus = quirks.sharers_of_cache(record.number, cache.cpus) & online
-            if cpus:
-                found.setdefault(
-                    (cache.level, cache.type, cpus.bits), Cache(cache.level, cache.type, cache.size_kib, cpus)
-                )
+            bits = quirks.sharers_of_cache(record.number, cache.cpus).bits & online.bits
+            key = (cache.level, cache.type, bits)
+            if bits and key not in found:
+                found[key] = Cache(cache.level, cache.type, cache.size_kib, CpuSet(bits))
     ordered = contradictions.one_cache_each(
         sorted(found.values(), key=lambda cache: (cache.level, cache.type, cache.cpus.first, -len(cache.cpus)))
     )

@@ -88,11 +88,19 @@ def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str 
 def _threads_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
     """Threads of which one calls another its sibling and not the other way: the lower number's word is taken."""
     odd = EMPTY
-    told = {record.number: record.places["core"].cpus for record in records if "core" in record.places}
+    told = {
+        record.number: place.cpus
+        for record in records
+        if (place := record.places.get("core")) is not None and place.cpus is not None
+    }
+    tellers: dict[int, int] = {}
     for cpu, cpus in told.items():
-        for other in (cpus or EMPTY) & online:
-            if told.get(other) is not None and told[other] != cpus:
-                odd |= CpuSet.of((cpu, other))
+        tellers[cpus.bits] = tellers.get(cpus.bits, 0) | 1 << cpu
+    everyone = online & CpuSet.of(told)
+    for cpu, cpus in told.items():
+        others = cpus.bits & everyone.bits & ~tellers[cpus.bits]
+        if others:
+            odd |= CpuSet(others | 1 << cpu)
     if not odd:
         return None
     where = files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
@@ -101,11 +109,9 @@ def _threads_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str 
 
 def tellers_that_overlap(sets: Mapping[int, CpuSet]) -> CpuSet:
     """Of CPUs and the sets that they tell, those whose set has a CPU in common with another's."""
-    odd, union = EMPTY, EMPTY
-    for cpus in sets.values():
-        union |= cpus
-    if sum(map(len, sets.values())) == len(union):
+    if _are_disjoint(cpus.bits for cpus in sets.values()):
         return EMPTY
+    odd = EMPTY
     teller_of: dict[int, int] = {}
     for teller, cpus in sets.items():
         others = CpuSet.of(teller_of[cpu] for cpu in cpus if cpu in teller_of)
@@ -114,16 +120,25 @@ def tellers_that_overlap(sets: Mapping[int, CpuSet]) -> CpuSet:
     return odd
 
 
+def _are_disjoint(sets: Iterable[int]) -> bool:
+    """Whether no bit is in two of these masks."""
+    union = total = 0
+    for bits in sets:
+        union |= bits
+        total += bits.bit_count()
+    return total == union.bit_count()
+
+
 def caches_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
     """CPUs of which one shares a cache with others that put themselves at another of that level."""
-    told: dict[tuple[int, str], dict[CpuSet, int]] = {}
+    told: dict[tuple[int, str], dict[int, int]] = {}
     for record in records:
         for cache in record.caches:
-            cpus = sharers_of_cache(record.number, cache.cpus) & online
-            told.setdefault((cache.level, cache.type), {}).setdefault(cpus, record.number)
+            bits = sharers_of_cache(record.number, cache.cpus).bits & online.bits
+            told.setdefault((cache.level, cache.type), {}).setdefault(bits, record.number)
     found: dict[int, CpuSet] = {}
     for (level, _), tellers in told.items():
-        if odd := tellers_that_overlap({teller: cpus for cpus, teller in tellers.items()}):
+        if odd := tellers_that_overlap({teller: CpuSet(bits) for bits, teller in tellers.items()}):
             found[level] = found.get(level, EMPTY) | odd
     said = [
         f"{named('CPU', odd)} disagree on who shares which L{level} "
