@@ -164,6 +164,19 @@ class Platform(NamedTuple):
 NOTHING_SHOWN: Final = Platform()
 
 
+class Part(NamedTuple):
+    """What a machine is a part of: its own nodes, and all nodes of the whole."""
+
+    nodes: CpuSet
+    whole: CpuSet
+
+    @property
+    def words(self) -> str:
+        """`part: node 0 of 2`, `part: nodes 0-1 of 8`."""
+        word = "node" if len(self.nodes) == 1 else "nodes"
+        return f"part: {word} {self.nodes or 'none'} of {len(self.whole)}"
+
+
 @dataclass(frozen=True)
 class Machine:
     """All that numascope knows of a machine; lists are sorted by id or lowest CPU, `partial` says that layers are missing."""
@@ -191,6 +204,8 @@ class Machine:
     partial: bool = False
     untold: tuple[str, ...] = ()
     """The fields of `cpus` that no file tells: there the empty set stands for unknown."""
+    part: Part | None = None
+    """Something was left out; None: this is all of it."""
     node_of: Mapping[int, int] = field(default_factory=dict)
     """CPU → the NUMA node that lists it; a CPU without a node is absent."""
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import CpuSet
 from numascope.machine.objects import (
     Cache,
     Core,
@@ -18,6 +17,7 @@ from numascope.machine.objects import (
     Machine,
     Node,
     Package,
+    Part,
 )
 
 RENUMBERED: Final = "only a part of the machine: its devices are numbered anew from d0"
@@ -26,24 +26,8 @@ RENUMBERED: Final = "only a part of the machine: its devices are numbered anew f
 _Sets = TypeVar("_Sets", Package, Group, Core, CoreKind, FrequencyPolicy)
 
 
-@dataclass(frozen=True)
-class Part(Machine):
-    """A machine of which something was left out."""
-
-    part_nodes: CpuSet = EMPTY
-    """The nodes that it has."""
-    whole_nodes: CpuSet = EMPTY
-    """The nodes of the whole machine."""
-
-    @property
-    def words(self) -> str:
-        """`part: node 0 of 2`, `part: nodes 0-1 of 8`."""
-        word = "node" if len(self.part_nodes) == 1 else "nodes"
-        return f"part: {word} {self.part_nodes or 'none'} of {len(self.whole_nodes)}"
-
-
 def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
-    """The machine cut down to these CPUs and nodes, a `Part` where that leaves out a node or an online CPU.
+    """The machine cut down to these CPUs and nodes, with its `part` set where that leaves out a node or an online CPU.
 
     Every set of CPUs is intersected but the local CPUs of devices, which are what the kernel says of the device, and
     what then has no CPU is left out. A node stays by its number, with or without CPUs, and so does a device of one of
@@ -52,12 +36,10 @@ def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
     every_node = CpuSet.of(node.id for node in machine.nodes)
     kept = every_node & nodes
     cut = _cut_down(machine, cpus, nodes, has_all_nodes=kept == every_node)
-    if isinstance(machine, Part):
-        return dataclasses.replace(cut, part_nodes=kept)  # type: ignore[call-arg]  # replace keeps the class
-    if kept == every_node and machine.cpus.online <= cpus:
+    if machine.part is None and kept == every_node and machine.cpus.online <= cpus:
         return cut
-    values = {field.name: getattr(cut, field.name) for field in dataclasses.fields(Machine)}
-    return Part(**values, part_nodes=kept, whole_nodes=every_node)
+    whole = every_node if machine.part is None else machine.part.whole
+    return dataclasses.replace(cut, part=Part(kept, whole))
 
 
 def _cut_down(machine: Machine, cpus: CpuSet, nodes: CpuSet, *, has_all_nodes: bool) -> Machine:

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable
 
 from numascope import __version__
 from numascope.machine.objects import Cpus, Device, Group, Machine
-from numascope.machine.part import Part
 from numascope.show.document import Document, set_or_null
 
 SCHEMA = "numascope.topo/1"
@@ -20,7 +19,7 @@ def topo_document(machine: Machine) -> Document:
         "source": {"root": "/", "live": True} if machine.source == "live" else {"root": machine.source, "live": False},
         "partial": machine.partial,
         "notes": list(machine.notes),
-        "part": {"nodes": str(machine.part_nodes)} if isinstance(machine, Part) else None,
+        "part": None if machine.part is None else {"nodes": str(machine.part.nodes)},
         "machine": _machine(machine),
     }
 

@@ -121,6 +121,9 @@ def _is_last_thread(cpus: CpuSet, cores_of: Mapping[int, CpuSet]) -> bool:
 
 
 def _sharing(cpus: CpuSet, cores_of: Mapping[int, CpuSet]) -> str:
+    own = cores_of.get(cpus.first)
+    if own is not None and cpus <= own:
+        return "a core" if cpus == own else "a thread"
     cores = {cores_of[cpu] for cpu in cpus if cpu in cores_of}
     if not cores:
         return f"for {plural(len(cpus), 'CPU')}"

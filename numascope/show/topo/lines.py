@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.machine.part import Part
 from numascope.machine.walk import Walk, walk
 from numascope.show.ink import Line, Span
 from numascope.show.topo.asides import overlap_words, stepped_words
@@ -57,7 +56,7 @@ def _header(machine: Machine) -> str:
 
 def _state(machine: Machine) -> str:
     cpus = machine.cpus
-    parts = [machine.words] if isinstance(machine, Part) else []
+    parts = [] if machine.part is None else [machine.part.words]
     parts.append(f"offline: {cpu_list(cpus.offline)}" if cpus.offline else "all CPUs online")
     if cpus.allowed is None:
         parts.append("allowed ?")

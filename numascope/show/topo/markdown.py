@@ -8,7 +8,6 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.machine.part import Part
 from numascope.machine.walk import walk
 from numascope.show.topo.asides import overlap_words
 from numascope.show.topo.columns import UNKNOWN, Column
@@ -29,7 +28,7 @@ def markdown_text(machine: Machine) -> str:
     Text from outside is escaped: it starts no markup, no table cell and no HTML.
     """
     facts = [
-        *([machine.words] if isinstance(machine, Part) else []),
+        *([] if machine.part is None else [machine.part.words]),
         counts_in_words(machine),
         *_cpus(machine),
         *(f"drawer {one.id}: {cpu_list(one.cpus)}" for one in machine.drawers),
