@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from importlib import import_module
 from typing import Final
@@ -61,8 +60,8 @@ def verbs() -> None:
     """
 
 
-_READER_GONE: Final = 128 + signal.SIGPIPE
-"""As a shell has it for a program that its reader has left; none of our verdicts, as nobody read one."""
+_READER_GONE: Final = 128 + 13
+"""As a shell has it for a program that SIGPIPE ended, as its reader had left; none of our verdicts, as nobody read one."""
 
 
 def main() -> None:
