@@ -1,8 +1,7 @@
-"""CPU of reading and drawing a machine, against lstopo and lscpu on the same files in the same run; and what each import costs."""
+"""CPU of reading and drawing a machine, against lstopo (and of this one lscpu) in the same run; and the dearest imports."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -54,7 +53,7 @@ def _larger(cpus: int, words: str, promise: str, bare: float) -> None:
 def _imports() -> None:
     """The dearest modules of `topo`, as python -X importtime has them."""
     command = [sys.executable, "-X", "importtime", "-m", "numascope", "topo"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = []
     for line in done.stderr.splitlines():
         _, _, cells = line.partition("import time:")

@@ -87,7 +87,8 @@ class Training:
 
     def loaders(self) -> list[int]:
         """The pids of the data loaders that live now."""
-        return [pid for pid in self.tree() if pid != self.process.pid and pid not in self.ranks()]
+        known = {self.process.pid, *self.ranks()}
+        return [pid for pid in self.tree() if pid not in known]
 
 
 def masks(pids: list[int]) -> dict[int, str]:

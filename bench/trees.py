@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from numascope.cpuset import CpuSet
-from numascope.machine.objects import Machine
 from numascope.machine.synthetic.machine import synthetic_machine
 
 _CACHES = (
@@ -16,8 +15,8 @@ _CACHES = (
 )
 
 
-def write_tree(folder: Path, words: str) -> Machine:
-    """Writes the files that numascope and lstopo read of such a machine, and gives the machine; every core has an L1 and an L2."""
+def write_tree(folder: Path, words: str) -> None:
+    """Writes the files that numascope and lstopo read of such a machine; every core has an L1 and an L2."""
     machine = synthetic_machine(words)
     cpus = folder / "sys/devices/system/cpu"
     online = str(machine.cpus.online)
@@ -42,7 +41,6 @@ def write_tree(folder: Path, words: str) -> Machine:
         _write(directory / "meminfo", f"Node {node.id} MemTotal: 268435456 kB\nNode {node.id} MemFree: 200000000 kB")
     (folder / "proc").mkdir()
     _write(folder / "proc/cpuinfo", "processor\t: 0\nmodel name\t: Bench\nflags\t\t: fpu lm")
-    return machine
 
 
 def _write_topology(directory: Path, core: CpuSet, package: CpuSet, core_id: int, package_id: int) -> None:

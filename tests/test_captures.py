@@ -111,6 +111,7 @@ def test_where_the_others_dispute_the_kernels_own_word_is_taken(name: str, fact:
     assert FACTS[fact](machine_of(name, shared)) == normal(fact, expected()[name]["disputed"][fact][whose])
 
 
+@pytest.mark.usefixtures("shared")
 def test_every_fact_of_the_store_is_compared() -> None:
     facts = {fact for entry in expected().values() for fact in entry["facts"]}
     assert facts <= {*FACTS, "pci_accelerators", "pci_devices_total"}

@@ -60,6 +60,20 @@ def test_closed_or_full_errors_change_no_exit_code(errors: str) -> None:
     assert shell(f"{PROGRAM} topo --no-such-option {errors}").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ("replay /no/such/file", 2, "no terminal, so this is the page of --once"),
+        ("apply /no/such/plan 1", 2, "no terminal: there is nobody to ask"),
+    ],
+)
+def test_a_closed_input_is_no_terminal(arguments: str, code: int, says: str) -> None:
+    done = shell(f"{PROGRAM} {arguments} <&-")
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_encoding_that_was_asked_for_stays() -> None:
     done = shell(f"PYTHONIOENCODING=ascii:replace {PROGRAM} topo {SMALL}")
     assert done.returncode == 0

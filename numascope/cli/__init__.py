@@ -56,7 +56,8 @@ class _Verbs(click.Group):
 def verbs() -> None:
     """See where the threads of a training job run, against where they were planned to run.
 
-    It reads /proc and /sys. Only apply, hold and revert change anything, and they say what before they do.
+    It reads /proc and /sys. Only apply, hold and revert, and the keys a and r of the dashboard, change anything of a
+    job, and they say what before they do.
     """
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from numascope.cli import options
+from numascope.cli.arguments import FilePath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ LOOKS: Final = 3
 
 
 @click.command(short_help="Put threads on their planned cores, with an undo record first.")
-@click.argument("plan", type=click.Path())
+@click.argument("plan", type=FilePath())
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be set; ends 1 where there is something.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from numascope.errors import UsageError
 from numascope.host.text import safe_text
-from numascope.observe.select import Wanted
+
+if TYPE_CHECKING:
+    from numascope.observe.select import Wanted
 
 _TARGET: Final = re.compile(r"([0-9]{1,10})(?:=(?:device_?([0-9]{1,5})|(scheduler)))?")
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|min|h)?")
@@ -18,10 +21,32 @@ _UNIT_S: Final = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h":
 
 def parse_target(text: str) -> Wanted:
     """`PID`, `PID=deviceN` or `PID=scheduler`."""
+    from numascope.observe.select import Wanted
+
     found = _TARGET.fullmatch(text)
     if found is None or int(found[1]) == 0:
         raise UsageError(f'"{safe_text(text)}" is no target: give PID, PID=device0 or PID=scheduler')
     return Wanted(int(found[1]), None if found[2] is None else int(found[2]), found[3] is not None)
+
+
+def refuse_empty(name: str, value: str | None, *, required: bool = False) -> None:
+    """UsageError where an option has a value, but nothing in it, as a variable of a script that is not set gives."""
+    if value == "":
+        raise UsageError(f"{name}: its value is empty: give one" + ("" if required else f", or leave {name} out"))
+
+
+class FilePath(click.Path):
+    """A path of a file, which is opened later; an empty one is refused by the name of its option or argument."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """The path; UsageError."""
+        if param is not None:
+            is_option = isinstance(param, click.Option)
+            name = param.opts[0] if is_option else param.metavar or (param.name or "").upper()
+            refuse_empty(name, os.fspath(value), required=param.required)
+        return super().convert(value, param, ctx)
 
 
 class Duration(click.ParamType[float]):

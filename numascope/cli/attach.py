@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import Duration
+from numascope.cli.arguments import Duration, FilePath
 
 if TYPE_CHECKING:
     from numascope.cli.session import Looking
@@ -16,15 +15,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="The live dashboard of a job or process.")
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN]...")
-@click.option("--plan", type=click.Path(), default=None, help="Judge against this plan instead of the job's own.")
-@click.option(
-    "--interval",
-    "interval_s",
-    type=Duration(0.1, 3600),
-    default="1s",
-    show_default=True,
-    help="Time between two looks.",
-)
+@click.option("--plan", type=FilePath(), default=None, help="Judge against this plan instead of the job's own.")
+@options.interval(0.1)
 @click.option("--once", is_flag=True, help="Print one page of text and end; judges as diff does.")
 @click.option(
     "--for", "for_s", type=Duration(0.05, 3600), default="1s", show_default=True, help="How long --once looks."
@@ -83,7 +75,9 @@ def attach(
 
 def has_terminal() -> bool:
     """Whether a dashboard can be shown: a terminal on both sides that can place a cursor."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    from numascope.cli.output import has_user
+
+    return has_user() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def print_once(session: Looking, level: FailOn, for_s: float, width: int | None, *, ascii_only: bool = False) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from numascope.cli.machine_source import refuse_empty
+from numascope.cli.arguments import refuse_empty
 from numascope.errors import UsageError
 from numascope.host.archive.gather import LEFT_OUT, Capture, gather
 from numascope.host.archive.pack import refuse_existing, usual_name, write_capture

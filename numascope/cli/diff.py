@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import Duration
+from numascope.cli.arguments import Duration, FilePath
 
 if TYPE_CHECKING:
     from numascope.cli.session import Looking
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
-@click.argument("plan", type=click.Path(), required=False, default=None)
+@click.argument("plan", type=FilePath(), required=False, default=None)
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
 @click.option(
     "--for",
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     help="How long to look (1s); with --watch how long to go on (until the job ends).",
 )
 @click.option("--watch", is_flag=True, help="Go on, and print what changes.")
-@click.option(
-    "--interval",
-    "interval_s",
-    type=Duration(0.05, 3600),
-    default="1s",
-    show_default=True,
-    help="Time between two looks of --watch.",
-)
+@options.interval(0.05, "Time between two looks of --watch.")
 @click.option(
     "--json",
     "as_json",
@@ -128,6 +121,7 @@ def _once(session: Looking, output: _Output, for_s: float) -> int:
 
 def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
     """One report an interval, until the targets or the time end; the worst outcome is the code."""
+    from numascope.cli.going_on import until_next_s
     from numascope.observe.recording.replay import RECORDING_ENDS
     from numascope.review.outcome import outcome_of, worse
 
@@ -154,7 +148,7 @@ def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
             if report.ended or (for_s is not None and count > 1 and passed_s + session.interval_s / 2 > for_s):
                 break
             if not session.is_recorded:
-                time.sleep(max(0.0, began_s + count * session.interval_s - time.monotonic()))
+                time.sleep(until_next_s(began_s, session.interval_s))
     except KeyboardInterrupt:
         pass
     return 0 if worst is None else worst.code

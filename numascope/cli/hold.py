@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import hashlib
 import os
-import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import Duration
+from numascope.cli.arguments import Duration, FilePath
 
 if TYPE_CHECKING:
     from numascope.cli.session import Session
@@ -33,11 +30,9 @@ class _Wish(NamedTuple):
 
 
 @click.command(short_help="Apply, then keep it so: put back what drifts.")
-@click.argument("plan", type=click.Path())
+@click.argument("plan", type=FilePath())
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
-@click.option(
-    "--interval", "interval_s", type=Duration(0.2, 3600), default="1s", show_default=True, help="At most one act in it."
-)
+@options.interval(0.2, "At most one act in it.")
 @click.option("--for", "for_s", type=Duration(0.2), default=None, help="How long; until the job ends, or Ctrl-C.")
 @click.option("--yes", is_flag=True, help="Do not ask before the first act.")
 @click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
@@ -70,6 +65,7 @@ def hold(
     """
     from numascope.cli.apply import selector
     from numascope.cli.arguments import parse_target
+    from numascope.cli.going_on import end_as_interrupted
     from numascope.cli.output import terminal_width
     from numascope.cli.session import open_session
     from numascope.cli.steering import Style, need_consent
@@ -79,9 +75,9 @@ def hold(
     wanted = tuple(parse_target(text) for text in targets)
     session = open_session(wanted, plan, interval_s=interval_s, window_s=max(1.0, interval_s), pending_for_s=pending_s)
     try:
-        unchanged = _watch_file(plan)
-        for signal_number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(signal_number, _as_interrupt)
+        assert session.plan_data is not None  # noqa: S101  (a plan was given)
+        unchanged = _watch_file(plan, session.plan_data)
+        end_as_interrupted()
         wish = _Wish(interval_s, for_s, yes, revert_on_exit)
         code = _hold(session, style, selector(inferred=inferred, everything=everything), unchanged, wish)
     finally:
@@ -89,33 +85,26 @@ def hold(
     raise click.exceptions.Exit(code)
 
 
-def _watch_file(path: str) -> Callable[[], bool]:
-    """Whether a file still has the bytes that it has now; one that cannot be read any more has changed."""
+def _watch_file(path: str, content: bytes) -> Callable[[], bool]:
+    """Whether the plan's file still has these bytes; one that cannot be read any more has changed."""
+    from numascope.errors import InputError
+    from numascope.plan.load import read_plan_file
 
-    def look() -> tuple[int, int, int]:
-        state = os.stat(path)
-        return state.st_ino, state.st_size, state.st_mtime_ns
+    last: tuple[int, int, int] | None = None
 
-    def digest() -> str:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    with suppress(OSError):
-        first, content = look(), digest()
-
-        def unchanged() -> bool:
-            nonlocal first
-            try:
-                now = look()
-                if now != first and digest() != content:
-                    return False
-            except OSError:
+    def unchanged() -> bool:
+        nonlocal last
+        try:
+            state = os.stat(path)
+            now = state.st_ino, state.st_size, state.st_mtime_ns
+            if now != last and read_plan_file(path) != content:
                 return False
-            first = now
-            return True
+        except (OSError, InputError):
+            return False
+        last = now
+        return True
 
-        return unchanged
-    return lambda: True  # the plan is opened next, and the error about it is better there
+    return unchanged
 
 
 def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[], bool], wish: _Wish) -> int:
@@ -144,18 +133,12 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
             style.text("exit 1: nothing was changed")
             return 1
         entry = OpenEntry(store, "hold", _source(report), lives=lives_in(root))
-        code = ended = 0
         try:
             code = _loop(session, store, Hold(entry, Hand(root), select), style, unchanged, wish)
         finally:
             entry.close()
             ended = _end(store, entry, style, wish)
         return max(code, ended)
-
-
-def _as_interrupt(_number: int, _frame: object) -> None:
-    """A terminal that hangs up and a service that is stopped end a hold as Ctrl-C does."""
-    raise KeyboardInterrupt
 
 
 def _source(report: Report) -> Source:
@@ -170,13 +153,14 @@ def _loop(
     session: Session, store: Store, holding: Hold, style: Style, unchanged: Callable[[], bool], wish: _Wish
 ) -> int:
     """One look an interval until the time, the targets, the plan or somebody's patience ends."""
+    from numascope.cli.going_on import until_next_s
     from numascope.errors import InputError
     from numascope.show.hold import act_line, blocked_line
     from numascope.steer.hold import FoughtError
     from numascope.steer.store import LOCKED
 
     began_s = time.monotonic()
-    count = failed = 0
+    failed = 0
     try:
         while True:
             report = session.step()
@@ -202,10 +186,9 @@ def _loop(
                 style.lines([act_line(act.wall_s, act.results)])
                 for note in act.notes:
                     style.text(f"note: {note}", dim=True)
-            count += 1
             if wish.for_s is not None and time.monotonic() - began_s + wish.interval_s / 2 > wish.for_s:
                 return 1 if failed or holding.blocked else 0
-            time.sleep(max(0.0, began_s + count * wish.interval_s - time.monotonic()))
+            time.sleep(until_next_s(began_s, wish.interval_s))
     except FoughtError as error:
         style.text(str(error))
         return 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from numascope.cli.machine_source import Found
     from numascope.machine.links import Link
     from numascope.machine.objects import Machine
     from numascope.machine.told import Told
-
-_LARGEST_TEXT: Final = 1 << 20
 
 
 class Linked(NamedTuple):
@@ -46,11 +44,11 @@ def told_of(found: Found, text: str | None) -> list[Told]:
     machine, root = found
     told = []
     if text is not None:
-        from numascope.host.pci.smi import parse_smi
+        from numascope.host.pci.smi import MOST_BYTES, parse_smi
         from numascope.host.text import safe_text
         from numascope.host.user_file import read_user_file
 
-        raw = read_user_file(text, _LARGEST_TEXT, "text of nvidia-smi or npu-smi")
+        raw = read_user_file(text, MOST_BYTES, "text of nvidia-smi or npu-smi")
         told.append(told_by_smi(machine, parse_smi(raw, safe_text(text))))
     if root is not None:
         told.append(told_by_kfd(read_kfd(root)))

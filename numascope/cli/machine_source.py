@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from numascope.cli.arguments import refuse_empty
 from numascope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,12 +61,6 @@ def opened_machine(wanted: Wanted) -> Iterator[Found]:
             root.close()
 
 
-def refuse_empty(option: str, value: str | None) -> None:
-    """UsageError where an option has a value, but nothing in it, as a variable of a script that is not set gives."""
-    if value == "":
-        raise UsageError(f"{option}: its value is empty: give one, or leave {option} out")
-
-
 def _named(machine: Machine) -> Machine:
     """With the processor's name as py-cpuinfo has it: the kernel of this architecture gives none."""
     from dataclasses import replace
@@ -114,7 +109,8 @@ def node_list(text: str, machine: Machine) -> CpuSet:
     except BadIdListError as error:
         raise UsageError(f"--node {error}") from None
     if not wanted or not wanted <= known:
-        raise UsageError(f"--node {wanted - known or 'an empty list'}: this machine has the nodes {known}")
+        has = f"{'node' if len(known) == 1 else 'nodes'} {known}"
+        raise UsageError(f"--node {wanted - known or 'an empty list'}: this machine has {has}")
     return wanted
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import click
 
-from numascope.cli.arguments import Duration
+from numascope.cli.arguments import Duration, FilePath
 
 _Body = TypeVar("_Body", bound=Callable[..., None])
 
@@ -22,6 +22,13 @@ def fail_on(verb: str) -> Callable[[_Body], _Body]:
         default="warning",
         show_default=True,
         help=f"The least finding that ends {verb} with 1.",
+    )
+
+
+def interval(least_s: float, told: str = "Time between two looks.") -> Callable[[_Body], _Body]:
+    """`--interval`: how often a verb that goes on looks."""
+    return click.option(
+        "--interval", "interval_s", type=Duration(least_s, 3600), default="1s", show_default=True, help=told
     )
 
 
@@ -44,7 +51,7 @@ def replay() -> Callable[[_Body], _Body]:
         "recording",
         default=None,
         metavar="FILE",
-        type=click.Path(),
+        type=FilePath(),
         help="Judge what numascope record kept.",
     )
 

@@ -16,6 +16,11 @@ def has_tty() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def has_user() -> bool:
+    """Whether somebody sees the output and can answer: a terminal on both sides."""
+    return sys.stdin is not None and sys.stdin.isatty() and has_tty()
+
+
 def wants_colour(choice: str = "auto") -> bool:
     """Whether to colour: as asked, else on a terminal without NO_COLOR (no-color.org) and TERM=dumb."""
     if choice != "auto":

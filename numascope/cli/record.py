@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-import signal
+import os
+import shlex
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from numascope.cli.arguments import Duration
+from numascope.cli import options
+from numascope.cli.arguments import Duration, FilePath
 
 if TYPE_CHECKING:
     from numascope.cli.session import Session
@@ -17,17 +21,10 @@ _WINDOW_S: Final = 1.0
 
 @click.command(short_help="Keep what is seen of a job in a file, to look at later or elsewhere.")
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN]...")
-@click.option("-o", "--output", "path", required=True, type=click.Path(), help="A new file; .nsr by custom.")
+@click.option("-o", "--output", "path", required=True, type=FilePath(), help="A new file; .nsr by custom.")
 @click.option("--for", "for_s", type=Duration(0.1), default=None, help="How long; until the job ends, or Ctrl-C.")
-@click.option("--plan", type=click.Path(), default=None, help="Keep this plan with it instead of the job's own.")
-@click.option(
-    "--interval",
-    "interval_s",
-    type=Duration(0.1, 3600),
-    default="1s",
-    show_default=True,
-    help="Time between two looks.",
-)
+@click.option("--plan", type=FilePath(), default=None, help="Keep this plan with it instead of the job's own.")
+@options.interval(0.1)
 @click.option("--unredacted", is_flag=True, help="Keep command lines, paths and addresses as they are.")
 def record(
     *,
@@ -57,31 +54,33 @@ def record(
 
 
 def _record(session: Session, path: str, for_s: float | None, *, redact: bool) -> None:
+    from numascope.cli.going_on import end_between_looks
     from numascope.cli.recorded import header_of
+    from numascope.host.text import safe_text
     from numascope.observe.recording.writer import Recorder
 
+    ended_within = end_between_looks()
     recorder = Recorder(path, header_of(session, redacted=redact), redact=redact)
     began_s = time.monotonic()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _as_interrupt)
     try:
-        _loop(session, recorder, for_s)
-    except KeyboardInterrupt:
-        pass
+        _loop(session, recorder, for_s, ended_within)
     finally:
-        recorder.close()
-    took = time.strftime("%H:%M:%S", time.gmtime(time.monotonic() - began_s))
-    click.echo(f"wrote {path}: {recorder.frames:,} looks in {took}, {recorder.bytes_written / 1024:,.0f} KiB")
-    click.echo(f"look at it: numascope replay {path}")
+        try:
+            recorder.close()
+        finally:
+            if not recorder.frames:  # nothing in it could be shown
+                with suppress(OSError):
+                    os.unlink(path)
+    minutes, seconds = divmod(int(time.monotonic() - began_s), 60)
+    took = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+    size = f"{recorder.bytes_written / 1024:,.0f} KiB"
+    click.echo(f"wrote {safe_text(path)}: {recorder.frames:,} looks in {took}, {size}")
+    click.echo(f"look at it: numascope replay {shlex.quote(safe_text(path))}")
 
 
-def _as_interrupt(_number: int, _frame: object) -> None:
-    """A terminal that hangs up and a service that is stopped end a recording as Ctrl-C does."""
-    raise KeyboardInterrupt
-
-
-def _loop(session: Session, recorder: Recorder, for_s: float | None) -> None:
-    """One look an interval, until the time or the job ends."""
+def _loop(session: Session, recorder: Recorder, for_s: float | None, ended_within: Callable[[float], bool]) -> None:
+    """One look an interval, until the time or the job ends, or a signal tells to."""
+    from numascope.cli.going_on import until_next_s
     from numascope.cpuset import CpuSet
     from numascope.host.archive.gather import gather
     from numascope.host.archive.pack import packed
@@ -92,15 +91,14 @@ def _loop(session: Session, recorder: Recorder, for_s: float | None) -> None:
     strangers = StrangerScan(root)
     cpus: object = None
     began_s = time.monotonic()
-    count = 0
     while True:
         sample = session.sampler.sample()
         if sample.cpu_ticks.keys() != cpus:
             cpus = sample.cpu_ticks.keys()
             recorder.machine(packed(gather(root)))
         recorder.write(sample, strangers.scan(frozenset(sample.processes), CpuSet.of(sample.cpu_ticks)))
-        count += 1
         passed_s = time.monotonic() - began_s
         if sample.ended or (for_s is not None and passed_s + session.interval_s / 2 > for_s):
             return
-        time.sleep(max(0.0, began_s + count * session.interval_s - time.monotonic()))
+        if ended_within(until_next_s(began_s, session.interval_s)):
+            return

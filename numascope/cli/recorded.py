@@ -9,7 +9,7 @@ from typing import Final
 
 import numascope
 from numascope.cli.session import SAMPLES, Session
-from numascope.errors import UsageError
+from numascope.errors import TargetGoneError, UsageError
 from numascope.host.archive.root import open_packed
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Machine
@@ -23,6 +23,7 @@ from numascope.review.watch import Question, Watch
 from numascope.show.remedy_lines import remedy_parts
 
 _LEAST_GAP_S: Final = 0.05
+_MOST_NAMED: Final = 8
 _OF_THEN: Final = "for the recorded machine, as it was"
 
 
@@ -102,7 +103,7 @@ def _of_then(report: Report) -> Report:
 def open_replay(
     path: str, plan_path: str | None = None, targets: Sequence[Wanted] = (), *, speed: float = 1.0
 ) -> ReplaySession:
-    """A recording, judged against its own plan and targets or against others; InputError, UsageError."""
+    """A recording, judged against its own plan and targets or against others; InputError, UsageError, TargetGoneError."""
     recording = open_recording(path)
     try:
         return _judged(recording, plan_path, targets, speed)
@@ -111,8 +112,25 @@ def open_replay(
         raise
 
 
+def _refuse_unseen(recording: Recording, targets: Sequence[Wanted]) -> None:
+    """TargetGoneError where a target is in none of the frames."""
+    unseen = {one.pid for one in targets}
+    seen: set[int] = set()
+    for frame in recording.frames() if unseen else ():
+        seen.update(frame.sample.processes)
+        unseen -= seen
+        if not unseen:
+            return
+    if unseen:
+        known = ", ".join(map(str, sorted(seen)[:_MOST_NAMED])) + (" and more" if len(seen) > _MOST_NAMED else "")
+        raise TargetGoneError(
+            f"{recording.path}: no process {min(unseen)} was recorded: it has {known or 'none at all'}"
+        )
+
+
 def _judged(recording: Recording, plan_path: str | None, targets: Sequence[Wanted], speed: float) -> ReplaySession:
     header = recording.header
+    _refuse_unseen(recording, targets)
     replay = Replay(recording)
     plan, source = None, header.plan_source
     if plan_path is not None:

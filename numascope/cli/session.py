@@ -22,6 +22,7 @@ from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
+from numascope.tui.source import ReportSource
 
 UNUSABLE: Final = "the job's own plan cannot be used"
 _NOHZ_WINDOW_S: Final = 2.0
@@ -31,34 +32,11 @@ SAMPLES: Final = 10
 """A one-shot verb looks ten times, so that time outside is seen and not only masks."""
 
 
-class Looking(Protocol):
+class Looking(ReportSource, Protocol):
     """A source of reports that a verb can also ask for one that sums up a while: a live session, or a recording."""
-
-    @property
-    def interval_s(self) -> float:
-        """Seconds until the next step."""
-        ...
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether nothing has to be waited for."""
-        ...
-
-    @property
-    def pace(self) -> str:
-        """`live 1s`, or `×4` of a recording."""
-        ...
-
-    def step(self) -> Report:
-        """The next report."""
-        ...
 
     def look(self, for_s: float, samples: int = SAMPLES) -> Report:
         """The report of a while."""
-        ...
-
-    def close(self) -> None:
-        """Gives back what is kept open."""
         ...
 
 

@@ -55,9 +55,11 @@ class Style(NamedTuple):
 
 def need_consent(*, dry_run: bool, yes: bool, as_json: bool) -> None:
     """A usage error where a change is wanted and nobody can be asked: no terminal, or JSON is wanted."""
+    from numascope.cli.output import has_user
+
     if dry_run or yes:
         return
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if as_json or not has_user():
         why = "--json asks nobody" if as_json else "no terminal: there is nobody to ask"
         raise click.UsageError(f"{why}, so nothing is changed. Look at --dry-run first, then give --yes")
 

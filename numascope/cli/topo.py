@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from numascope.cli.arguments import FilePath
 from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class _Style(NamedTuple):
 @click.option("--links", is_flag=True, help="How near accelerators and network cards are to each other, as a matrix.")
 @click.option(
     "--links-from",
+    type=FilePath(),
     default=None,
     metavar="FILE",
     help="Text of nvidia-smi topo -m, or of npu-smi info -t topo and, in the same file, of npu-smi info.",

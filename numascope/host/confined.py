@@ -42,23 +42,18 @@ def open_below(root: int, path: str, *, directory: bool) -> int:
     if directory:
         found: int = _syscall(_NR_OPENAT2, root, raw, _AS_DIRECTORY, _HOW_BYTES)
         return found if found >= 0 else _told_by_hand(root, path, directory=True)
-    # Most paths hold no link. What a file is, is known before it is opened: to open a device can do something.
-    if _is_regular(root, raw):
-        found = _syscall(_NR_OPENAT2, root, raw, _AS_FILE, _HOW_BYTES)
-        if found >= 0:
-            return found
+    # Most paths hold no link. What a file is, is known before it is opened, as to open a device can do something; this
+    # look may follow links out of the root, and proves nothing unless no link is on the way.
+    try:
+        is_regular = stat.S_ISREG(os.stat(raw, dir_fd=root, follow_symlinks=False).st_mode)
+    except OSError:
+        is_regular = False
+    if is_regular and (found := _syscall(_NR_OPENAT2, root, raw, _AS_FILE, _HOW_BYTES)) >= 0:
+        return found
     found = _syscall(_NR_OPENAT2, root, raw, _AS_PATH, _HOW_BYTES)
     if found < 0:
         return _told_by_hand(root, path, directory=False)
     return _reopened(found, directory=False)
-
-
-def _is_regular(root: int, raw: bytes) -> bool:
-    """By a look that may follow links out of the root, and so proves nothing unless no link is on the way."""
-    try:
-        return stat.S_ISREG(os.stat(raw, dir_fd=root, follow_symlinks=False).st_mode)
-    except OSError:
-        return False
 
 
 def _told_by_hand(root: int, path: str, *, directory: bool) -> int:

@@ -12,6 +12,7 @@ from numascope.host.text import safe_text
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,18}")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
 _SIZE = re.compile(r"([0-9]{1,15})\s*([KMG]?)i?B?")
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
 _MEMINFO = re.compile(r"(?:Node\s+[0-9]+\s+)?(MemTotal|MemFree):\s*([0-9]{1,18})(?: kB)?")
 
 MOST_MEMORY_KIB: Final = 1 << 47
@@ -54,6 +55,11 @@ class Memory(NamedTuple):
 def text(raw: bytes) -> str:
     """The text of a one-value file: up to the first NUL, without blanks around it, safe to print."""
     return safe_text(raw.split(b"\0", 1)[0].strip())
+
+
+def unescaped(path: bytes) -> bytes:
+    """A path of a mount table, which writes blanks in it as octal escapes."""
+    return _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), path)
 
 
 @lru_cache(maxsize=_MOST_KEPT)

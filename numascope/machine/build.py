@@ -17,7 +17,7 @@ from numascope.host.system.clocks import read_policies
 from numascope.host.system.cpus import CpuRecord, read_cpus
 from numascope.host.system.platform import read_platform
 from numascope.host.system.unread import find_unread
-from numascope.machine import quirks
+from numascope.machine import contradictions, quirks
 from numascope.machine.groups import (
     build_caches,
     build_cores,
@@ -77,7 +77,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
         package_note,
         quirks.implicit_node() if is_implicit else None,
         quirks.nodes_that_overlap(node_records, online),
-        quirks.siblings_that_disagree(records, online),
+        contradictions.siblings_that_disagree(records, online),
         quirks.cores_as_packages(packages, cores, nodes, records),
         quirks.cpus_that_are_off(node_records, online),
         quirks.cpus_of_no_node(node_of, node_records, online),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.hwloc.xml import TELLS_NOT
-from numascope.machine.objects import Cache, Device, FrequencyPolicy, Group, Machine, Node
+from numascope.machine.objects import CACHE_LETTERS, Cache, Device, FrequencyPolicy, Group, Machine, Node
 
 
 class Difference(NamedTuple):
@@ -257,9 +257,6 @@ def _threads(cpus: CpuSet) -> str:
     return f"of {len(cpus)} threads (n, n+{steps.replace(',', ', n+')})" if steps else "of 1 thread"
 
 
-_LETTER: Final = {"Data": "d", "Instruction": "i", "Unified": ""}
-
-
 def _cache_sorts(machine: Machine, *, has_sizes: bool) -> _Sorts:
     return _sorted_by((_cache_sort(cache, has_size=has_sizes), cache.cpus) for cache in machine.caches)
 
@@ -267,7 +264,9 @@ def _cache_sorts(machine: Machine, *, has_sizes: bool) -> _Sorts:
 def _cache_sort(cache: Cache, *, has_size: bool) -> str:
     side = "memory-side " if cache.memory_side else ""
     size = "size ?" if cache.size_kib is None else f"{cache.size_kib} KiB"
-    return f"{side}L{cache.level}{_LETTER[cache.type]}, {f'{size}, ' if has_size else ''}for {len(cache.cpus)} CPUs"
+    return (
+        f"{side}L{cache.level}{CACHE_LETTERS[cache.type]}, {f'{size}, ' if has_size else ''}for {len(cache.cpus)} CPUs"
+    )
 
 
 def _clock_sorts(machine: Machine) -> _Sorts:

@@ -1,14 +1,14 @@
-"""Where CPUs contradict each other on packages and caches: who is believed, and the note that says so."""
+"""Where CPUs contradict each other on packages, cores and caches: who is believed, and the note that says so."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.host.system.cpus import CpuRecord, Place
 from numascope.host.system.lists import CPU_DIRECTORY
 from numascope.machine.objects import Cache
-from numascope.machine.quirks import files, named, package_is_told, tellers_that_overlap
+from numascope.machine.quirks import files, named, package_is_told, sharers_of_cache
 
 
 def settled_packages(records: Sequence[CpuRecord], online: CpuSet) -> tuple[Sequence[CpuRecord], str | None]:
@@ -39,22 +39,22 @@ def _of_two_packages(
     for cpu, number in ids.items():
         if number is not None and package_is_told(number):
             members[number] = members.get(number, 0) | 1 << cpu
-    told = sum(members.values())  # no CPU has two ids
-    odd, tellers = EMPTY, EMPTY
+    with_id = sum(members.values())  # no CPU has two ids
+    strangers, tellers = EMPTY, EMPTY
     for cpu, cpus in sets.items():
         own = ids.get(cpu)
-        others = cpus.bits & told & ~members[own] if own in members else 0
+        others = cpus.bits & with_id & ~members[own] if own in members else 0
         if others:
-            odd |= CpuSet(others)
+            strangers |= CpuSet(others)
             tellers |= CpuSet.of([cpu])
-    if not odd:
+    if not strangers:
         return None
-    where = files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
+    where = files(strangers, f"/{CPU_DIRECTORY}/cpu{{}}/topology/physical_package_id")
     lists = files(tellers, f"/{CPU_DIRECTORY}/cpu{{}}/topology/{file}")
-    verb, pronoun = ("gives", "it") if len(odd) == 1 else ("give", "them")
+    verb, pronoun = ("gives", "it") if len(strangers) == 1 else ("give", "them")
     names = "lists" if len(tellers) == 1 else "list"
     return (
-        f"{named('CPU', odd)} {verb} another package id ({where}) than {named('CPU', tellers)}, "
+        f"{named('CPU', strangers)} {verb} another package id ({where}) than {named('CPU', tellers)}, "
         f"which {names} {pronoun} as of the same {level} ({lists}): {believed} believed"
     )
 
@@ -72,6 +72,75 @@ def _sets_told(records: Sequence[CpuRecord], online: CpuSet, level: str) -> dict
         if place is not None and place.cpus is not None and place.cpus.bits >> record.number & 1:
             found.setdefault(place.cpus.bits & online.bits, record.number)
     return {cpu: CpuSet(bits) for bits, cpu in found.items()}
+
+
+def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """CPUs that do not agree on who is a thread of whose core (made-contradictory), or on who shares a cache."""
+    found = list(filter(None, (_threads_that_disagree(records, online), caches_that_disagree(records, online))))
+    return "; ".join(found) or None
+
+
+def _threads_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """Threads of which one calls another its sibling and not the other way: the lower number's word is taken."""
+    at_odds = EMPTY
+    told = {
+        record.number: place.cpus
+        for record in records
+        if (place := record.places.get("core")) is not None and place.cpus is not None
+    }
+    tellers: dict[int, int] = {}
+    for cpu, cpus in told.items():
+        tellers[cpus.bits] = tellers.get(cpus.bits, 0) | 1 << cpu
+    everyone = online & CpuSet.of(told)
+    for cpu, cpus in told.items():
+        others = cpus.bits & everyone.bits & ~tellers[cpus.bits]
+        if others:
+            at_odds |= CpuSet(others | 1 << cpu)
+    if not at_odds:
+        return None
+    where = files(at_odds, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
+    return f"{named('CPU', at_odds)} disagree on who is a thread of whose core ({where}): the lower number is believed"
+
+
+def tellers_that_overlap(sets: Mapping[int, CpuSet]) -> CpuSet:
+    """Of CPUs and the sets that they tell, those whose set has a CPU in common with another's."""
+    if _are_disjoint(cpus.bits for cpus in sets.values()):
+        return EMPTY
+    overlapping = EMPTY
+    teller_of: dict[int, int] = {}
+    for teller, cpus in sets.items():
+        others = CpuSet.of(teller_of[cpu] for cpu in cpus if cpu in teller_of)
+        overlapping |= others | CpuSet.of([teller] if others else [])
+        teller_of |= dict.fromkeys(cpus, teller)
+    return overlapping
+
+
+def _are_disjoint(sets: Iterable[int]) -> bool:
+    """Whether no bit is in two of these masks."""
+    union = total = 0
+    for bits in sets:
+        union |= bits
+        total += bits.bit_count()
+    return total == union.bit_count()
+
+
+def caches_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
+    """CPUs of which one shares a cache with others that put themselves at another of that level."""
+    told: dict[tuple[int, str], dict[int, int]] = {}
+    for record in records:
+        for cache in record.caches:
+            bits = sharers_of_cache(record.number, cache.cpus).bits & online.bits
+            told.setdefault((cache.level, cache.type), {}).setdefault(bits, record.number)
+    found: dict[int, CpuSet] = {}
+    for (level, _), tellers in told.items():
+        if tellers_apart := tellers_that_overlap({teller: CpuSet(bits) for bits, teller in tellers.items()}):
+            found[level] = found.get(level, EMPTY) | tellers_apart
+    said = [
+        f"{named('CPU', tellers_apart)} disagree on who shares which L{level} "
+        f"({files(tellers_apart, f'/{CPU_DIRECTORY}/cpu{{}}/cache/index*/shared_cpu_list')}): believed is the one with the lowest CPU, of such the largest"
+        for level, tellers_apart in found.items()
+    ]
+    return "; ".join(said) or None
 
 
 def disjoint(

@@ -10,6 +10,7 @@ from numascope.host.root import HostRoot
 from numascope.host.system import memory as node_memory
 from numascope.host.system.lists import NodeRecord
 from numascope.machine.objects import Access, HugePages, Node, Package
+from numascope.machine.within import sole_owners
 
 
 class Memories(NamedTuple):
@@ -66,11 +67,4 @@ def _node(
 
 def node_of_each(records: Sequence[NodeRecord], online: CpuSet) -> dict[int, int]:
     """CPU → node for every online CPU that exactly one node lists."""
-    found: dict[int, int] = {}
-    twice: set[int] = set()
-    for node in records:
-        for cpu in (node.cpus or EMPTY) & online:
-            if cpu in found:
-                twice.add(cpu)
-            found[cpu] = node.number
-    return {cpu: node for cpu, node in found.items() if cpu not in twice}
+    return sole_owners((node.number, (node.cpus or EMPTY) & online) for node in records)

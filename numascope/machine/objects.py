@@ -11,6 +11,9 @@ from numascope.cpuset import EMPTY, CpuSet
 
 _NO_DISTANCES: Final[Mapping[int, int]] = MappingProxyType({})
 
+CACHE_LETTERS: Final[Mapping[str, str]] = MappingProxyType({"Data": "d", "Instruction": "i", "Unified": ""})
+"""The type of a cache as it stands behind its level: L1d, L1i, L2."""
+
 
 class Cpus(NamedTuple):
     """Which hardware threads there are; `offline` is present − online, `allowed` is of whoever looks (None: not known)."""

@@ -23,7 +23,7 @@ from numascope.machine.objects import (
 RENUMBERED: Final = "only a part of the machine: its devices are numbered anew from d0"
 """The note of a part that leaves out a device before one that it keeps."""
 
-_Sets = TypeVar("_Sets", Package, Group, Core, CoreKind, FrequencyPolicy)
+_Thing = TypeVar("_Thing", Package, Group, Core, CoreKind, FrequencyPolicy)
 
 
 def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
@@ -77,7 +77,7 @@ def _cut_down(machine: Machine, cpus: CpuSet, nodes: CpuSet, *, has_all_nodes: b
     )
 
 
-def _cut(things: Iterable[_Sets], cpus: CpuSet) -> tuple[_Sets, ...]:
+def _cut(things: Iterable[_Thing], cpus: CpuSet) -> tuple[_Thing, ...]:
     """The objects within these CPUs; those that have none there are left out."""
     return tuple(thing._replace(cpus=thing.cpus & cpus) for thing in things if thing.cpus & cpus)
 

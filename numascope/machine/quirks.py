@@ -53,9 +53,9 @@ def package_is_told(number: int | None) -> bool:
 
 def usable_package_ids(found: Sequence[tuple[int | None, CpuSet]], where: str = "") -> tuple[list[int], str | None]:
     """Gives packages numbers of their own where the kernel says −1 or the same number twice (lscpu-ppc64-POWER7-64cpu, lscpu-sparc64); ` (path)` is where."""
-    told = [number for number, _ in found if number is not None and package_is_told(number)]
-    if len(told) == len(found) and len(set(told)) == len(told):
-        return told, None
+    usable = [number for number, _ in found if number is not None and package_is_told(number)]
+    if len(usable) == len(found) and len(set(usable)) == len(usable):
+        return usable, None
     return list(range(len(found))), f"the kernel gives no usable package numbers{where}: numbered here by lowest CPU"
 
 
@@ -77,75 +77,6 @@ def nodes_that_overlap(nodes: Sequence[NodeRecord], online: CpuSet) -> str | Non
     where = files(who, f"/{NODE_DIRECTORY}/node{{}}/cpulist")
     count = "this CPU counts" if len(twice) == 1 else "these CPUs count"
     return f"nodes {who} all list {named('CPU', twice)} ({where}): contradictory, so {count} as of no node"
-
-
-def siblings_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
-    """CPUs that do not agree on who is a thread of whose core (made-contradictory), or on who shares a cache."""
-    found = list(filter(None, (_threads_that_disagree(records, online), caches_that_disagree(records, online))))
-    return "; ".join(found) or None
-
-
-def _threads_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
-    """Threads of which one calls another its sibling and not the other way: the lower number's word is taken."""
-    odd = EMPTY
-    told = {
-        record.number: place.cpus
-        for record in records
-        if (place := record.places.get("core")) is not None and place.cpus is not None
-    }
-    tellers: dict[int, int] = {}
-    for cpu, cpus in told.items():
-        tellers[cpus.bits] = tellers.get(cpus.bits, 0) | 1 << cpu
-    everyone = online & CpuSet.of(told)
-    for cpu, cpus in told.items():
-        others = cpus.bits & everyone.bits & ~tellers[cpus.bits]
-        if others:
-            odd |= CpuSet(others | 1 << cpu)
-    if not odd:
-        return None
-    where = files(odd, f"/{CPU_DIRECTORY}/cpu{{}}/topology/thread_siblings_list")
-    return f"{named('CPU', odd)} disagree on who is a thread of whose core ({where}): the lower number is believed"
-
-
-def tellers_that_overlap(sets: Mapping[int, CpuSet]) -> CpuSet:
-    """Of CPUs and the sets that they tell, those whose set has a CPU in common with another's."""
-    if _are_disjoint(cpus.bits for cpus in sets.values()):
-        return EMPTY
-    odd = EMPTY
-    teller_of: dict[int, int] = {}
-    for teller, cpus in sets.items():
-        others = CpuSet.of(teller_of[cpu] for cpu in cpus if cpu in teller_of)
-        odd |= others | CpuSet.of([teller] if others else [])
-        teller_of |= dict.fromkeys(cpus, teller)
-    return odd
-
-
-def _are_disjoint(sets: Iterable[int]) -> bool:
-    """Whether no bit is in two of these masks."""
-    union = total = 0
-    for bits in sets:
-        union |= bits
-        total += bits.bit_count()
-    return total == union.bit_count()
-
-
-def caches_that_disagree(records: Sequence[CpuRecord], online: CpuSet) -> str | None:
-    """CPUs of which one shares a cache with others that put themselves at another of that level."""
-    told: dict[tuple[int, str], dict[int, int]] = {}
-    for record in records:
-        for cache in record.caches:
-            bits = sharers_of_cache(record.number, cache.cpus).bits & online.bits
-            told.setdefault((cache.level, cache.type), {}).setdefault(bits, record.number)
-    found: dict[int, CpuSet] = {}
-    for (level, _), tellers in told.items():
-        if odd := tellers_that_overlap({teller: CpuSet(bits) for bits, teller in tellers.items()}):
-            found[level] = found.get(level, EMPTY) | odd
-    said = [
-        f"{named('CPU', odd)} disagree on who shares which L{level} "
-        f"({files(odd, f'/{CPU_DIRECTORY}/cpu{{}}/cache/index*/shared_cpu_list')}): believed is the one with the lowest CPU, of such the largest"
-        for level, odd in found.items()
-    ]
-    return "; ".join(said) or None
 
 
 def cores_as_packages(
@@ -222,17 +153,17 @@ def distance_rows(nodes: Sequence[NodeRecord]) -> tuple[dict[int, dict[int, int]
     """Pairs each row of `distance` with the nodes that are online; a row of another length tells nothing."""
     numbers = [node.number for node in nodes]
     rows: dict[int, dict[int, int]] = {}
-    odd = []
+    misfits = []
     for node in nodes:
         if node.distances is not None and len(node.distances) == len(numbers):
             rows[node.number] = dict(zip(numbers, node.distances, strict=True))
         elif node.distances is not None:
-            odd.append(node.number)
-    if not odd:
+            misfits.append(node.number)
+    if not misfits:
         return rows, None
-    where = files(CpuSet.of(odd), f"/{NODE_DIRECTORY}/node{{}}/distance")
-    has = "has" if len(odd) == 1 else "have"
-    return rows, f"{named('node', CpuSet.of(odd))} {has} distances to another number of nodes ({where}): left out"
+    where = files(CpuSet.of(misfits), f"/{NODE_DIRECTORY}/node{{}}/distance")
+    has = "has" if len(misfits) == 1 else "have"
+    return rows, f"{named('node', CpuSet.of(misfits))} {has} distances to another number of nodes ({where}): left out"
 
 
 def devices_that_disagree(devices: Sequence[Device]) -> str | None:

@@ -10,13 +10,13 @@ from numascope.cpuset import EMPTY
 from numascope.errors import InputError
 from numascope.host.pci.address import address_order
 from numascope.host.pci.kfd import Kfd
+from numascope.host.pci.names import NVIDIA
 from numascope.host.pci.nvml import NvmlReport
 from numascope.host.pci.smi import SmiDevice, SmiTopology
 from numascope.machine import quirks
 from numascope.machine.links import Link
 from numascope.machine.objects import Claim, Device, Machine
 
-_NVIDIA: Final = 0x10DE
 _HUAWEI: Final = 0x19E5
 
 
@@ -87,7 +87,7 @@ def _with_claim(device: Device, claim: Claim | None, machine: Machine) -> Device
 
 def _gpu_addresses(machine: Machine, text: SmiTopology) -> dict[str, str]:
     rows = [row for row in text.devices if row.sort == "GPU"]
-    gpus = _of_vendor(machine, _NVIDIA, "gpu")
+    gpus = _of_vendor(machine, NVIDIA, "gpu")
     if sorted(row.number or 0 for row in rows) != list(range(len(gpus))):
         problem = (
             f"has rows of {len(rows)} GPUs, and the machine has {len(gpus)} from NVIDIA: give a text of this machine"

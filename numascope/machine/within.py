@@ -1,4 +1,4 @@
-"""Which of many disjoint objects lie within a set of CPUs, without comparing each with the set."""
+"""Many sets looked up by CPU instead of compared one by one: what lies within a set, and who alone has a CPU."""
 
 from __future__ import annotations
 
@@ -28,3 +28,15 @@ class Within(Generic[_Thing]):
         """Those that lie wholly within these CPUs, by lowest CPU."""
         by_first = self._by_first
         return [by_first[cpu] for cpu in cpus if cpu in by_first and by_first[cpu].cpus <= cpus]
+
+
+def sole_owners(sets: Iterable[tuple[int, CpuSet]]) -> dict[int, int]:
+    """CPU → the number of the set that has it, where one does alone."""
+    found: dict[int, int] = {}
+    twice: set[int] = set()
+    for number, cpus in sets:
+        for cpu in cpus:
+            if cpu in found:
+                twice.add(cpu)
+            found[cpu] = number
+    return {cpu: number for cpu, number in found.items() if cpu not in twice}

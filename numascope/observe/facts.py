@@ -1,4 +1,4 @@
-"""The facts of one process, read once when it joins and again when it execs."""
+"""The facts of one process: what is read seldom, as it hardly changes."""
 
 from __future__ import annotations
 

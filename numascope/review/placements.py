@@ -123,17 +123,16 @@ class Placer:
         then = window.before.threads
         before = Look(then.cpus[at], then.allowed[at], then.run_ns[at], then.migrations[at])
         after = Look(threads.cpus[row], allowed, threads.run_ns[row], threads.migrations[row])
-        oldest_ns = window.now.monotonic_ns - int(self._window_ns(window))
+        oldest_ns = window.now.monotonic_ns - self._window_ns(window)
         flips = tuple(at_ns for at_ns in old.flips if at_ns >= oldest_ns)
         if old.allowed != allowed or is_contradicted(before, after):
             flips = (*flips, window.now.monotonic_ns)
-        outside = old.outside
         if old.allowed != allowed and len(flips) < _RESTLESS_FLIPS:
             # One change is somebody's act: what was proven for the old mask says nothing of the new one, and in the interval
             # of the change the thread may have run before it.
             return _Ledger(NOTHING, allowed, target, ran=False, flips=flips)
         ran = bool(difference(before.run_ns, after.run_ns))
-        return _Ledger(extend(outside, before, after, target), allowed, target, ran=old.ran or ran, flips=flips)
+        return _Ledger(extend(old.outside, before, after, target), allowed, target, ran=old.ran or ran, flips=flips)
 
     def _window_ns(self, window: Window) -> int:
         """The length of the window, one interval at least."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from numascope.observe.sample import ThreadKey
 from numascope.review.outcome import Outcome
-from numascope.review.report import Finding, Placement, Report, Verdict
+from numascope.review.report import Finding, Placement, RankView, Report, Verdict
 from numascope.show.glyphs import VERDICTS, finding_glyph, mark
 from numascope.show.ink import Line, Span
 from numascope.show.verdicts import counts_text, outside_text, plan_text, where_text
@@ -76,21 +76,19 @@ def _rows(
 
 def _row(one: Placement, report: Report) -> _Row:
     rank = None if one.rank is None else report.ranks[one.rank]
-    # A process given by hand is named in the head where it is the only one, else by its letter.
-    owner = (
-        ""
-        if rank is None
-        else f"{rank.name} "
-        if rank.number is not None
-        else f"{rank.letter} "
-        if len(report.ranks) > 1
-        else ""
-    )
+    owner = "" if rank is None else _owner(rank, report)
     planned = "–" if one.target is None else str(one.target.cpus or one.target.planned) or "none"
     allowed = "?" if one.allowed is None else str(one.allowed) or "none"
     return _Row(
         one.verdict, f"{owner}{one.label}", str(one.key.tid), planned, allowed, where_text(one), outside_text(one)
     )
+
+
+def _owner(rank: RankView, report: Report) -> str:
+    """`rank 3 `; a process given by hand is named in the head where it is the only one, else by its letter."""
+    if rank.number is not None:
+        return f"{rank.name} "
+    return f"{rank.letter} " if len(report.ranks) > 1 else ""
 
 
 def _widths(rows: Sequence[_Row], width: int) -> tuple[int, ...]:

@@ -9,9 +9,12 @@ __all__ = ["counts_text", "outside_text", "plan_text", "rate_text", "where_text"
 
 
 def where_text(placement: Placement) -> str:
-    """The CPU that a thread last ran on and its node, `37 N1`; `*` where it has not run since its mask changed."""
+    """The CPU that a thread last ran on and its node, `37 N1`; `*` where it has not run since its mask changed.
+
+    Of an escaped thread that has come back it is the CPU outside on which it was seen last.
+    """
     if placement.verdict == "escaped" and placement.outside.cpu not in (None, placement.cpu):
-        return f"{placement.outside.cpu}"  # where it was seen outside: it has moved since
+        return f"{placement.outside.cpu}"
     if placement.cpu is None:
         return "?"
     node = "" if placement.node is None else f" N{placement.node}"

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from processes import OWN_CPUS, needs_two_cpus, program
+from processes import OWN_CPUS, eventually, needs_two_cpus, program
+
+from numascope.errors import InputError
+from numascope.observe.recording.reader import open_recording
 
 RECORDINGS = ("eight-ranks", "torchrun")
+RECORDING = str(Path(__file__).parents[2] / "snapshots" / "recordings" / "torchrun.nsr")
 
 
 def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -100,6 +108,7 @@ def test_a_living_job_is_recorded_and_judged_the_same_later(tmp_path: Path) -> N
     [
         (["replay", "/no/such/file", "--once"], 2, "/no/such/file: there is no such file"),
         (["replay", "/proc/self/status", "--once"], 2, "is no recording: give a file that numascope record wrote"),
+        (["attach", "--replay", RECORDING, "4242", "--once"], 4, "no process 4242 was recorded: it has 30872, 30875"),
         (["record", "1", "-o", "/no/such/folder/x.nsr"], 2, "/no/such/folder/x.nsr"),
         (["record", "999999999", "-o", "{tmp}/x.nsr"], 4, "no process 999999999 here"),
     ],
@@ -111,3 +120,94 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: list[str],
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["record", "1", "-o", ""], "-o: its value is empty: give one"),
+        (["record", "1", "-o", "x", "--plan", ""], "--plan: its value is empty: give one, or leave --plan out"),
+        (["replay", ""], "FILE: its value is empty: give one"),
+        (["attach", "1", "--replay", ""], "--replay: its value is empty: give one, or leave --replay out"),
+        (["apply", ""], "PLAN: its value is empty: give one"),
+        (["topo", "--links-from", ""], "--links-from: its value is empty: give one, or leave --links-from out"),
+    ],
+)
+def test_an_empty_path_is_refused_by_the_name_it_was_given_under(arguments: list[str], says: str) -> None:
+    done = numascope(*arguments)
+
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"numascope: {says}\n")
+
+
+def recording(target: int, path: Path, *before: str) -> subprocess.Popen[str]:
+    """A numascope that records until it is told to end, with two looks in its file."""
+    command = [*before, sys.executable, "-m", "numascope", "record", str(target), "-o", str(path), "--interval", "0.1s"]
+    recorder = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert eventually(lambda: path.exists() and looks_in(path) > 1)
+    return recorder
+
+
+def looks_in(path: Path) -> int:
+    with contextlib.suppress(InputError), open_recording(str(path)) as kept:
+        return kept.count_frames()
+    return 0
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_a_recording_between_two_looks_however_many_come(tmp_path: Path, number: signal.Signals) -> None:
+    path = tmp_path / "kept.nsr"
+    with program("ready(); sleep()") as child, recording(child.pid, path) as recorder:
+        while recorder.poll() is None:
+            recorder.send_signal(number)
+        told, wrong = recorder.communicate()
+
+    with open_recording(str(path)) as kept:
+        frames = len(list(kept.frames()))
+        assert kept.lost == ""
+    assert (recorder.returncode, wrong) == (0, "")
+    assert told.startswith(f"wrote {path}: {frames} looks in 00:00:")
+
+
+@pytest.mark.live
+def test_a_terminal_that_hangs_up_ends_no_recording_that_was_started_to_outlive_it(tmp_path: Path) -> None:
+    path = tmp_path / "kept.nsr"
+    with program("ready(); sleep()") as child, recording(child.pid, path, "nohup") as recorder:
+        recorder.send_signal(signal.SIGHUP)
+        seen = looks_in(path)
+        assert eventually(lambda: looks_in(path) > seen + 2)
+        recorder.terminate()
+        assert recorder.wait() == 0
+
+
+@pytest.mark.live
+def test_looks_that_were_missed_are_not_made_up_for(tmp_path: Path) -> None:
+    path = tmp_path / "kept.nsr"
+    with program("ready(); sleep()") as child, recording(child.pid, path) as recorder:
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        recorder.send_signal(signal.SIGCONT)
+        seen = looks_in(path)
+        assert eventually(lambda: looks_in(path) > seen + 14)
+        recorder.terminate()
+        recorder.wait()
+
+    with open_recording(str(path)) as kept:
+        moments_s = [frame.sample.monotonic_ns / 1e9 for frame in kept.frames()]
+    stopped = next(at for at, (before, after) in enumerate(pairwise(moments_s)) if after - before > 1.5)
+    # Ten a second, and one more at either side; made up for, twenty would come at once.
+    assert sum(one < moments_s[stopped + 1] + 1 for one in moments_s[stopped + 1 :]) <= 12
+
+
+@pytest.mark.live
+def test_a_disk_that_is_full_from_the_start_leaves_no_file_and_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "kept.nsr"
+    with program("ready(); sleep()") as child:
+        command = f"ulimit -f 1; exec {sys.executable} -m numascope record {child.pid} -o {path}"
+        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"numascope: {path}: cannot be written: File too large\n"
+    assert not path.exists()

@@ -112,7 +112,7 @@ def test_what_differs_ends_1_and_nothing_ends_0() -> None:
         (["--root", "/", "--xml", "x.xml"], "--root and --xml name two machines: give one of them"),
         (["--inside", "sys"], "--inside chooses a machine of an archive: give the archive with --capture"),
         (["--boxes", "--json"], "boxes and json: one format at a time"),
-        (["--synthetic", WORDS, "--node", "4"], "--node 4: this machine has the nodes 0-3"),
+        (["--synthetic", WORDS, "--node", "4"], "--node 4: this machine has nodes 0-3"),
         (["--synthetic", WORDS, "--node", "x"], "--node 'x'"),
         (["--synthetic", WORDS, "--explain", "cpu0"], "--explain shows the kernel's files"),
         (["--synthetic", WORDS, "--around", "1"], "--around looks at a process of this host"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from numascope.errors import InputError
 from numascope.host.archive.paths import KEPT, PCI, PCI_FILES, Kept
@@ -47,13 +47,15 @@ _IN_PROC: Final = {
 }
 """What is kept of the files by which a cpuset is found; hwloc reads the last."""
 
-
 _CPUSET_FILES: Final = (
     "cgroup.controllers", "cpuset.cpus", "cpuset.mems", "cpuset.cpus.effective", "cpuset.mems.effective",
     "cpuset.cpus.partition", "cpuset.cpus.isolated", "cpuset.effective_cpus", "cpuset.effective_mems",
     "cpus", "mems", "effective_cpus", "effective_mems",
 )  # fmt: skip
 """Of a cpuset in cgroup v2, in v1, and in the old /dev/cpuset."""
+
+_Ways: TypeAlias = "dict[str, list[tuple[str, tuple[str, ...]]]]"
+"""A directory and by which others it is reached, each with the links on the way from there."""
 
 
 class Capture(NamedTuple):
@@ -109,19 +111,31 @@ class _Gathering:
 
     def matching(self, pattern: str) -> list[str]:
         """The directories that a pattern names; the links on the way to them are kept."""
-        found: dict[str, tuple[str, ...]] = {"": ()}
+        found = [""]
+        steps: list[_Ways] = []
         for part in filter(None, pattern.split("/")):
-            below: dict[str, tuple[str, ...]] = {}
-            for directory, links in found.items():
-                for name in self._named(directory, part):
-                    path = _joined(directory, name)
-                    if directory != _INTERFACES or _VIRTUAL not in (self._root.link(path) or ""):
-                        real, passed = self._resolved(path)
-                        below[real] = (*below.get(real, ()), *links, *passed)[:_MOST_LINKS]
-            found = below
-        for link in (link for links in found.values() for link in links):
-            self._add_link(link, self._root.link(link))
-        return list(found)
+            steps.append(self._below(found, part))
+            found = list(steps[-1])
+        reached = dict.fromkeys(found)
+        for ways in reversed(steps):
+            above: dict[str, None] = {}
+            for directory, links in (way for one in reached for way in ways[one]):
+                above[directory] = None
+                for link in links:
+                    self._add_link(link)
+            reached = above
+        return found
+
+    def _below(self, directories: Iterable[str], part: str) -> _Ways:
+        """Where the names lead that a part of a pattern fits in any of these directories."""
+        ways: _Ways = {}
+        for directory in directories:
+            for name in self._named(directory, part):
+                path = _joined(directory, name)
+                if directory != _INTERFACES or _VIRTUAL not in (self._root.link(path) or ""):
+                    real, links = self._resolved(path)
+                    ways.setdefault(real, []).append((directory, links))
+        return ways
 
     def add(self, kept: Kept, directory: str) -> None:
         """The files and links of one directory."""
@@ -133,8 +147,7 @@ class _Gathering:
                 self._add_file(_joined(directory, name), kept)
         for pattern in kept.links:
             for name in self._named(directory, pattern):
-                path = _joined(directory, name)
-                self._add_link(path, self._root.link(path))
+                self._add_link(_joined(directory, name))
 
     def add_bridges(self, directory: str) -> None:
         """The same files of the bridges above a device: a partial copy of /sys may list only some devices."""
@@ -205,8 +218,9 @@ class _Gathering:
                 self._denied[path] = None
             return None
 
-    def _add_link(self, path: str, target: str | None) -> None:
-        if target is not None and path not in self._links:
+    def _add_link(self, path: str) -> None:
+        target = None if path in self._links else self._root.link(path)
+        if target is not None:
             self._charge(is_new=True)
             self._links[path] = target
 
@@ -238,21 +252,14 @@ class _Reading(HostRoot):
         # It opens nothing itself.
         self.path = root.path
         self.is_live = False
-        self.files: dict[str, bytes] = {}
+        self.files: dict[str, None] = {}
         self._root = root
 
     def read(self, path: str, limit: int = MOST_BYTES) -> bytes:
         """As the root reads it."""
         data = self._root.read(path, limit)
-        self.files[path.strip("/")] = data
+        self.files[path.strip("/")] = None
         return data
-
-    def read_if_there(self, path: str, limit: int = MOST_BYTES) -> bytes | None:
-        """As the root reads it."""
-        try:
-            return self.read(path, limit)
-        except (AbsentError, DeniedError):
-            return None
 
     def names(self, path: str) -> list[str]:
         """As the root lists them."""

@@ -41,7 +41,11 @@ class Inflated:
     def __init__(self, path: str) -> None:
         self.path = safe_text(path)
         self._packed = _open_regular(path, self.path)
-        self._reader = _unpacker(self._packed)
+        try:
+            self._reader = _unpacker(self._packed)
+        except OSError as error:
+            self._packed.close()
+            raise self.refuse(f"cannot be read: {error.strerror}") from error
         self._piece = b""
         self._at = 0
         self._count = 0

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from numascope.host.archive import reduce
+from numascope.host.pci.address import PCI_DIRECTORY
+from numascope.host.pci.kfd import KFD_DIRECTORY as _KFD
+from numascope.host.system.lists import CPU_DIRECTORY as _CPU
+from numascope.host.system.lists import NODE_DIRECTORY as _NODE
+from numascope.host.system.memory import DAX_DEVICES, NVIDIA_GPUS, TIERS
 
 
 class Kept(NamedTuple):
@@ -21,10 +26,7 @@ class Kept(NamedTuple):
     """What is kept of the contents of these files; None: all."""
 
 
-_CPU: Final = "sys/devices/system/cpu"
-_NODE: Final = "sys/devices/system/node"
-_KFD: Final = "sys/class/kfd/kfd/topology/nodes"
-PCI: Final = "sys/bus/pci/devices/@"
+PCI: Final = f"{PCI_DIRECTORY}/@"
 
 _IDS: Final = ("physical_package_id", "die_id", "cluster_id", "core_id", "book_id", "drawer_id", "core_type")
 _LEVELS: Final = (
@@ -76,8 +78,8 @@ KEPT: Final = (
         ("node#",),
     ),
     Kept(f"{_NODE}/node#/access#/targets", (), ("node#",)),
-    Kept("sys/devices/virtual/memory_tiering/memory_tier#", ("nodelist", "nodes")),
-    Kept("sys/bus/dax/devices/dax#.#", ("target_node", "numa_node", "size"), ("driver",)),
+    Kept(f"{TIERS}/memory_tier#", ("nodelist", "nodes")),
+    Kept(f"{DAX_DEVICES}/dax#.#", ("target_node", "numa_node", "size"), ("driver",)),
     Kept("sys/bus/dax/drivers/kmem", (), ("dax#.#",)),
     Kept("sys/kernel/mm/hugepages/hugepages-#kB", _HUGE_PAGES),
     Kept("sys/kernel/mm/transparent_hugepage", ("enabled", "defrag")),
@@ -95,8 +97,8 @@ KEPT: Final = (
         Kept(f"{_KFD}/#/{links}/#", ("properties",), reduced=reduce.kfd_properties)
         for links in ("io_links", "p2p_links")
     ),
-    Kept("proc/driver/nvidia/gpus/@", ("numa_status",)),
-    Kept("proc/driver/nvidia/gpus/@", ("information",), reduced=reduce.nvidia_information),
+    Kept(f"{NVIDIA_GPUS}/@", ("numa_status",)),
+    Kept(f"{NVIDIA_GPUS}/@", ("information",), reduced=reduce.nvidia_information),
     # What it runs on
     Kept("sys/hypervisor", ("type",)),
     Kept("sys/class/dmi/id", ("sys_vendor", "product_name")),

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from numascope.host import parse
+
 _IDENTIFYING_KEY = re.compile(rb"serial|uuid", re.IGNORECASE)
 _S390_IDENTIFICATION = re.compile(rb"(identification = )[0-9A-Fa-f]+")
 """On s390 the lines `processor N:` hold the serial number of the machine's CPUs."""
@@ -41,7 +43,6 @@ _KNOWN = re.compile(
 _OF_RUNTIME = re.compile(r"(docker|libpod|lxc|kubepods|crio|cri-containerd)[-.].*", re.DOTALL)
 """A container's own cgroup: which runtime made it stays, its name does not."""
 
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
 _HARDWARE_ADDRESS = re.compile(r"(?<![0-9a-f])[0-9a-f]{12,16}(?![0-9a-f])")
 
 
@@ -158,8 +159,8 @@ class Aliases:
         return _joined(kept)
 
     def _group(self, path: bytes) -> bytes:
-        plain = _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), path)
-        return self.group_path(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        plain = parse.unescaped(path).decode("utf-8", "surrogateescape")
+        return self.group_path(plain).encode("utf-8", "surrogateescape")
 
     def _alias(self, name: str, form: str) -> str:
         if name not in self._given:

@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 from numascope.errors import InputError
 from numascope.host.archive.inflate import Inflated
 from numascope.host.archive.tar import Member, read_members
-from numascope.host.root import MOST_BYTES, AbsentError, DeniedError, HostRoot, as_host_error
+from numascope.host.root import MOST_BYTES, DeniedError, HostRoot, as_host_error
+from numascope.host.system.lists import CPU_DIRECTORY
 from numascope.host.text import safe_text
 
 _MOST_MEMORY_BYTES: Final = 256 << 20
@@ -35,8 +36,6 @@ _MOST_LINKS: Final = 40
 _MOST_QUOTED: Final = 40
 _MOST_LISTED: Final = 12
 _MOST_MACHINES: Final = 1000
-
-_CPU_PATH: Final = ("sys", "devices", "system", "cpu")
 
 _Directory: TypeAlias = "dict[str, _Node]"
 _Node: TypeAlias = "_Directory | bytes | str"
@@ -70,13 +69,6 @@ class ArchiveRoot(HostRoot):
         """DeniedError always: whom a file in an archive belonged to gives nobody a right to it."""
         del uid, limit
         raise DeniedError(errno.EACCES, "an archive has no users", path)
-
-    def read_if_there(self, path: str, limit: int = MOST_BYTES) -> bytes | None:
-        """The file's bytes, or None where it is absent or denied."""
-        try:
-            return self.read(path, limit)
-        except (AbsentError, DeniedError):
-            return None
 
     def names(self, path: str) -> list[str]:
         """The names in a directory, sorted; empty where it is absent."""
@@ -245,7 +237,7 @@ def _is_wanted(name: str, size: int) -> bool:
 def _machines(here: _Directory, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Directory]]:
     """The directories that hold the CPUs of a machine, by their path; what lies below one is part of it."""
     cpus: _Node | None = here
-    for name in _CPU_PATH:
+    for name in CPU_DIRECTORY.split("/"):
         cpus = cpus.get(name) if isinstance(cpus, dict) else None
     if isinstance(cpus, dict) and any(name[:3] == "cpu" and name[3:].isdecimal() for name in cpus):
         yield path, here

@@ -13,6 +13,7 @@ from numascope.host.pci.kfd import NO_KFD, Kfd, node_claim, read_kfd
 from numascope.host.pci.names import AMD, NVIDIA, name_of
 from numascope.host.pci.nodes import NodeClaim, NodeFiles, chosen, own_memory, read_local_cpus
 from numascope.host.root import HostRoot
+from numascope.host.system.lists import read_value
 
 _NETWORK: Final = 0x02
 _DISPLAY: Final = 0x03
@@ -164,5 +165,4 @@ def _read_device(
 
 
 def _number(root: HostRoot, path: str) -> int | None:
-    raw = root.read_if_there(path)
-    return None if raw is None else parse.hexadecimal(raw)
+    return read_value(root, path, parse.hexadecimal)

@@ -8,6 +8,7 @@ from numascope.host import parse
 from numascope.host.pci.address import PCI_DIRECTORY
 from numascope.host.pci.kfd import Kfd
 from numascope.host.root import HostRoot
+from numascope.host.system.memory import NVIDIA_GPUS
 from numascope.host.text import safe_text
 
 AMD: Final = 0x1002
@@ -42,7 +43,7 @@ def name_of(root: HostRoot, address: str, kind: str, vendor_id: int, kfd: Kfd) -
 
 def _nvidia_model(root: HostRoot, address: str) -> str | None:
     """`Model:` of /proc/driver/nvidia/gpus/ADDRESS/information; the driver writes Unknown where it has none."""
-    raw = root.read_if_there(f"proc/driver/nvidia/gpus/{address}/information", 4096)
+    raw = root.read_if_there(f"{NVIDIA_GPUS}/{address}/information", 4096)
     for line in (raw or b"").split(b"\0", 1)[0].splitlines():
         key, _, value = line.partition(b":")
         if key.strip() == b"Model":

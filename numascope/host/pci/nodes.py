@@ -10,6 +10,7 @@ from numascope.host import parse
 from numascope.host.pci.address import PCI_DIRECTORY, Place, is_address
 from numascope.host.root import HostRoot
 from numascope.host.system.lists import NODE_DIRECTORY, numbers_of
+from numascope.host.system.memory import NVIDIA_GPUS, own_node
 
 _LONGEST_VALUE: Final = 120
 
@@ -114,16 +115,12 @@ class NodeFiles:
 
 
 def own_memory(root: HostRoot, address: str) -> list[NodeClaim]:
-    """Of an NVIDIA GPU whose memory is a NUMA node of its own (Grace, POWER9): the driver's `numa_status` names that node, not the near one."""
-    path = f"proc/driver/nvidia/gpus/{address}/numa_status"
-    raw = root.read_if_there(path, 4096)
-    lines = [] if raw is None else raw.split(b"\0", 1)[0].splitlines()
-    for line in lines:
-        key, _, value = line.partition(b":")
-        node = parse.decimal(value)
-        if key.strip() == b"Node" and node is not None and node >= 0:
-            return [NodeClaim("numa_status", f"/{path}", f"node {node} is its own memory", None)]
-    return []
+    """Of an NVIDIA GPU whose memory is a NUMA node of its own: the driver's `numa_status` names that node, not the near one."""
+    node = own_node(root, address)
+    if node is None:
+        return []
+    path = f"/{NVIDIA_GPUS}/{address}/numa_status"
+    return [NodeClaim("numa_status", path, f"node {node} is its own memory", None)]
 
 
 def _short(text: str) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.host import parse
 from numascope.host.root import HostRoot
-
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 _FILES: Final = {
     "v2": (("cpuset.cpus.effective",), ("cpuset.mems.effective",)),
@@ -168,5 +165,4 @@ def _text(raw: bytes | None) -> str:
 
 
 def _path(field: bytes) -> str:
-    """A path of a mount table, its blanks written as octal escapes."""
-    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 0xFF]), field))
+    return os.fsdecode(parse.unescaped(field))

@@ -12,12 +12,10 @@ from numascope.host.system.lists import read_value
 
 COMMAND_LINE: Final = "proc/cmdline"
 _PIECE = re.compile(r"(N|[0-9]{1,5})(?:-(N|[0-9]{1,5})(?::([0-9]{1,5})/([0-9]{1,5}))?)?")
+_FLAG = re.compile(r"([A-Za-z_]+),")
 _UNIFIED: Final = ("sys/fs/cgroup", "sys/fs/cgroup/unified")
 _MOST_GROUPS: Final = 256
 """Children of the root cgroup that are asked whether they are a partition; on a plain system there are four."""
-
-
-_FLAG = re.compile(r"([A-Za-z_]+),")
 
 
 class Isolation(NamedTuple):

@@ -11,8 +11,18 @@ from numascope.host.root import HostRoot
 from numascope.host.system.lists import NODE_DIRECTORY, numbers_of, read_value
 
 _HUGE = re.compile(r"hugepages-([0-9]{1,9})kB")
-_TIERS: Final = "sys/devices/virtual/memory_tiering"
+TIERS: Final = "sys/devices/virtual/memory_tiering"
 _TIER = re.compile(r"memory_tier([0-9]{1,9})")
+DAX_DEVICES: Final = "sys/bus/dax/devices"
+NVIDIA_GPUS: Final = "proc/driver/nvidia/gpus"
+_DAX_SIGNS: Final = (
+    ("/cxl", "CXL"),
+    ("ACPI0017", "CXL"),
+    ("/ndbus", "PMEM"),
+    ("ACPI0012", "PMEM"),
+    ("/hmem.", "SPM"),
+)
+"""What stands in the path of a DAX device (drivers/dax), and the kind of its memory; SPM is the specific-purpose memory of EFI, HBM mostly."""
 
 
 class HugePageRecord(NamedTuple):
@@ -68,9 +78,9 @@ def read_access(root: HostRoot, node: int) -> tuple[AccessRecord, ...]:
 def read_tiers(root: HostRoot) -> dict[int, CpuSet]:
     """Memory tier → its nodes (Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers); the lower the tier, the faster."""
     found: dict[int, CpuSet] = {}
-    for name in root.names(_TIERS):
+    for name in root.names(TIERS):
         tier = _TIER.fullmatch(name)
-        nodes = read_value(root, f"{_TIERS}/{name}/nodelist", parse.id_list) if tier else None
+        nodes = read_value(root, f"{TIERS}/{name}/nodelist", parse.id_list) if tier else None
         if tier and nodes:
             found[int(tier[1])] = nodes
     return found
@@ -83,30 +93,28 @@ def read_offline_nodes(root: HostRoot) -> CpuSet:
     return EMPTY if possible is None or online is None else possible - online
 
 
-_DAX: Final = "sys/bus/dax/devices"
-_NVIDIA: Final = "proc/driver/nvidia/gpus"
-_DAX_SIGNS: Final = (
-    ("/cxl", "CXL"),
-    ("ACPI0017", "CXL"),
-    ("/ndbus", "PMEM"),
-    ("ACPI0012", "PMEM"),
-    ("/hmem.", "SPM"),
-)
-"""What stands in the path of a DAX device (drivers/dax), and the kind of its memory; SPM is the specific-purpose memory of EFI, HBM mostly."""
-
-
 def read_node_kinds(root: HostRoot) -> dict[int, str]:
     """Node → kind of its memory where a driver put it there: `CXL`, `PMEM`, `SPM` (kmem DAX), `GPU` (NVIDIA)."""
     found: dict[int, str] = {}
-    for name in root.names(_DAX):
-        node = read_value(root, f"{_DAX}/{name}/target_node", parse.decimal)
-        target = root.link(f"{_DAX}/{name}") or ""
+    for name in root.names(DAX_DEVICES):
+        node = read_value(root, f"{DAX_DEVICES}/{name}/target_node", parse.decimal)
+        target = root.link(f"{DAX_DEVICES}/{name}") or ""
         kind = next((kind for sign, kind in _DAX_SIGNS if sign in target), None)
         if node is not None and node >= 0 and kind is not None:
             found[node] = kind
-    for address in root.names(_NVIDIA):
-        status = root.read_if_there(f"{_NVIDIA}/{address}/numa_status", 4096) or b""
-        node = next((parse.decimal(line[5:]) for line in status.splitlines() if line.startswith(b"Node:")), None)
-        if node is not None and node >= 0:
+    for address in root.names(NVIDIA_GPUS):
+        node = own_node(root, address)
+        if node is not None:
             found[node] = "GPU"
     return found
+
+
+def own_node(root: HostRoot, address: str) -> int | None:
+    """The node that the memory of an NVIDIA GPU is (Grace, POWER9), by `numa_status` of its driver; None where it is none."""
+    status = root.read_if_there(f"{NVIDIA_GPUS}/{address}/numa_status", 4096) or b""
+    for line in status.split(b"\0", 1)[0].splitlines():
+        key, _, value = line.partition(b":")
+        node = parse.decimal(value)
+        if key.strip() == b"Node" and node is not None and node >= 0:
+            return node
+    return None

@@ -76,7 +76,7 @@ def _hypervisor(root: HostRoot, cpuinfo: Mapping[str, tuple[str, ...]]) -> str |
         return control
     has_flag = any("hypervisor" in flags.split() for flags in cpuinfo.get("flags", ()))
     maker = cpuinfo.get("Hypervisor vendor", cpuinfo.get("hypervisor vendor", ("",)))[0]
-    return maker or (names[0] if has_flag and names[0] else "unnamed") if has_flag or maker else None
+    return maker or names[0] or "unnamed" if has_flag or maker else None
 
 
 def _sysinfo(root: HostRoot) -> list[tuple[str, str]]:

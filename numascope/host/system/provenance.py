@@ -10,11 +10,11 @@ from numascope.host import parse
 from numascope.host.pci.address import PCI_DIRECTORY, place_of
 from numascope.host.root import HostRoot
 from numascope.host.system.clocks import POLICIES
-from numascope.host.system.lists import CPU_DIRECTORY, NODE_DIRECTORY, numbers_of, read_value
+from numascope.host.system.lists import CPU_DIRECTORY, CPU_LISTS, NODE_DIRECTORY, numbers_of, read_value
+from numascope.host.system.memory import TIERS
 from numascope.host.text import safe_text
 
 _MOST_CHARACTERS: Final = 400
-_CPU_LISTS: Final = ("possible", "present", "online", "isolated", "nohz_full")
 _NODE_LISTS: Final = ("possible", "online", "has_cpu", "has_memory")
 _CACHE_FILES: Final = ("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
 _CLOCK_FILES: Final = (
@@ -33,7 +33,7 @@ class Evidence(NamedTuple):
 def evidence_of_cpu(root: HostRoot, cpu: int) -> tuple[Evidence, ...]:
     """The lists, the CPU's own directory with topology and caches, its clock, and the nodes that name it."""
     own = f"{CPU_DIRECTORY}/cpu{cpu}"
-    paths = [f"{CPU_DIRECTORY}/{name}" for name in _CPU_LISTS]
+    paths = [f"{CPU_DIRECTORY}/{name}" for name in CPU_LISTS]
     paths += [f"{own}/{name}" for name in ("online", "cpu_capacity")]
     paths += [f"{own}/topology/{name}" for name in root.names(f"{own}/topology")]
     paths += [
@@ -75,11 +75,10 @@ def evidence_of_node(root: HostRoot, node: int) -> tuple[Evidence, ...]:
     for number in numbers_of(root, own, "access"):
         directory = f"{own}/access{number}/initiators"
         paths += [f"{directory}/{name}" for name in root.names(directory) if not name.startswith("node")]
-    tiers = "sys/devices/virtual/memory_tiering"
     paths += [
-        f"{tiers}/{name}/nodelist"
-        for name in root.names(tiers)
-        if node in (read_value(root, f"{tiers}/{name}/nodelist", parse.id_list) or ())
+        f"{TIERS}/{name}/nodelist"
+        for name in root.names(TIERS)
+        if node in (read_value(root, f"{TIERS}/{name}/nodelist", parse.id_list) or ())
     ]
     return (*_there(root, paths), *_memory(root, f"{own}/meminfo"))
 

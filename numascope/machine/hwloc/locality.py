@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Core, Group, Node, Package
+from numascope.machine.within import sole_owners
 
 _Holder = TypeVar("_Holder", Package, Group, Node)
 
@@ -28,14 +29,7 @@ def packages_of(cpus: CpuSet, package_of: Mapping[int, int]) -> tuple[int, ...]:
 
 def nodes_by_cpu(nodes: Iterable[Node]) -> dict[int, int]:
     """CPU → the node that lists it, where one does alone."""
-    found: dict[int, int] = {}
-    twice: set[int] = set()
-    for node in nodes:
-        for cpu in node.cpus:
-            if cpu in found:
-                twice.add(cpu)
-            found[cpu] = node.id
-    return {cpu: node for cpu, node in found.items() if cpu not in twice}
+    return sole_owners((node.id, node.cpus) for node in nodes)
 
 
 def core_at(

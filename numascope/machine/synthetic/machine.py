@@ -21,7 +21,7 @@ def synthetic_machine(text: str) -> Machine:
     and `pu:2(indexes=…)` takes any order, as hwloc writes it. A group inside a package without a node is a cluster.
     """
     levels = parse_synthetic(text)
-    sets = _Sets(levels)
+    sets = _LevelSets(levels)
     online = CpuSet.of(sets.numbers)
     packages = tuple(Package(number, cpus) for number, cpus in enumerate(sets.of("package")))
     package_of = {cpu: package.id for package in packages for cpu in package.cpus}
@@ -53,8 +53,8 @@ def synthetic_machine(text: str) -> Machine:
     )
 
 
-class _Sets:
-    """The CPUs of the objects of each level, in their order; levels of as many objects share them."""
+class _LevelSets:
+    """The CPUs of the objects of each level, in their order; levels of as many objects share one list."""
 
     def __init__(self, levels: Sequence[Level]) -> None:
         self.levels = levels
@@ -96,7 +96,7 @@ def _groups(sets: Sequence[CpuSet], package_of: dict[int, int]) -> tuple[Group, 
     return tuple(found)
 
 
-def _clusters(sets: _Sets, levels: Sequence[Level]) -> list[CpuSet]:
+def _clusters(sets: _LevelSets, levels: Sequence[Level]) -> list[CpuSet]:
     """Of a level of clusters, else of the innermost groups inside packages that have no node."""
     kinds = [level.type for level in levels]
     if "cluster" in kinds:
@@ -106,7 +106,7 @@ def _clusters(sets: _Sets, levels: Sequence[Level]) -> list[CpuSet]:
     return sets.of_level(groups[-1]) if groups else []
 
 
-def _caches(sets: _Sets, levels: Sequence[Level]) -> list[Cache]:
+def _caches(sets: _LevelSets, levels: Sequence[Level]) -> list[Cache]:
     found = [
         Cache(*level.cache, level.size_kib, cpus)
         for level in levels
@@ -116,7 +116,7 @@ def _caches(sets: _Sets, levels: Sequence[Level]) -> list[Cache]:
     return sorted(found, key=lambda cache: (cache.level, cache.type, cache.cpus.first))
 
 
-def _nodes(sets: _Sets, levels: Sequence[Level], package_of: dict[int, int]) -> tuple[Node, ...]:
+def _nodes(sets: _LevelSets, levels: Sequence[Level], package_of: dict[int, int]) -> tuple[Node, ...]:
     """The nodes by number: numbered inner ones first, as hwloc does, unless the description gives numbers."""
     places = [level for level in levels if level.memories]
     found: list[tuple[CpuSet, Memory]] = []

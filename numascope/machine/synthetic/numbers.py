@@ -61,11 +61,7 @@ def _numbered(written: Written, loops: list[tuple[int, int]], total: int) -> lis
             refuse(written.column, f"the loops do not make {total} numbers")
     if covered and total % covered == 0 and covered != total:
         loops = [*loops, (1, total // covered)]
-    numbers = [0] * total
-    factor = 1
-    for step, count in loops:
-        numbers = [number + at // step % count * factor for at, number in enumerate(numbers)]
-        factor *= count
+    numbers = _made(loops, total)
     if sorted(numbers) != list(range(total)):
         refuse(written.column, f"the loops do not make each number below {total} once")
     return numbers
@@ -86,9 +82,14 @@ def loops_for(numbers: Sequence[int]) -> Loops | None:
             count += 1
         loops.append((step, count))
         factor *= count
-    made = [0] * total
+    return loops if _made(loops, total) == list(numbers) else None
+
+
+def _made(loops: Loops, total: int) -> list[int]:
+    """The numbers that loops give to so many objects."""
+    numbers = [0] * total
     factor = 1
     for step, count in loops:
-        made = [number + at // step % count * factor for at, number in enumerate(made)]
+        numbers = [number + at // step % count * factor for at, number in enumerate(numbers)]
         factor *= count
-    return loops if made == list(numbers) else None
+    return numbers

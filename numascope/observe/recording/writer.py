@@ -135,9 +135,10 @@ class Recorder:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self.bytes_written)
-            raise InputError(
-                safe_text(self._path), f"cannot be written any further: {error.strerror}; the frames before can be read"
-            ) from error
+            problem = f"cannot be written: {error.strerror}"
+            if self.frames:
+                problem = f"cannot be written any further: {error.strerror}; the frames before can be read"
+            raise InputError(safe_text(self._path), problem) from error
         self.bytes_written += len(data)
 
     def _close(self) -> None:

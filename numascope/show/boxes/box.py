@@ -56,6 +56,11 @@ class Box:
         return " · ".join(self.names)
 
     @property
+    def forms(self) -> tuple[str, ...]:
+        """What may stand in the wall above it, the longest first."""
+        return self.labels or (self.title,)
+
+    @property
     def cores(self) -> int:
         """Signs drawn in it and below."""
         own = sum(len(group) for run in self.runs for group in run.groups)

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from numascope.show.boxes.box import Box
-from numascope.show.boxes.rows import core_rows, head_lines, one_line
+from numascope.show.boxes.rows import WIDEST_CPUS, core_rows, head_lines, one_line
 from numascope.show.canvas import cells
 from numascope.show.ink import Line, Span
 
 _BESIDE: Final = 3
 """Cells that one more column takes beside its content: two blanks and a wall."""
-
-_WIDEST_CPUS: Final = 24
 
 
 class Grid(NamedTuple):
@@ -55,14 +53,9 @@ def acrosses(count: int) -> list[int]:
     return sorted({-(-count // rows) for rows in range(1, count + 1)})
 
 
-def label_of(box: Box, form: int) -> str:
-    """What stands in the wall above a cell."""
-    return (box.labels or (box.title,))[form]
-
-
 def _least(box: Box) -> int:
     """The least width of its content: the shortest label, its CPUs unless they are many, and one group of cores."""
-    cpus = box.cpu_width if box.cpu_width <= _WIDEST_CPUS else 1
+    cpus = box.cpu_width if box.cpu_width <= WIDEST_CPUS else 1
     return max(box.label_widths[-1], cpus, *(len(group) for run in box.runs for group in run.groups))
 
 

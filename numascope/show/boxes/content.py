@@ -149,7 +149,7 @@ def _evened(boxes: Sequence[Box]) -> tuple[Box, ...]:
     for box in _all_boxes(boxes):
         kinds.setdefault(_kind(box), []).append(box)
     widths = {
-        kind: tuple(max(map(len, form)) for form in zip(*(_forms(one) for one in alike), strict=True))
+        kind: tuple(max(map(len, form)) for form in zip(*(one.forms for one in alike), strict=True))
         for kind, alike in kinds.items()
     }
     cpu_widths = {kind: max(len(box.cpu_words) for box in alike) for kind, alike in kinds.items()}
@@ -164,10 +164,6 @@ def _evened(boxes: Sequence[Box]) -> tuple[Box, ...]:
 
 def _kind(box: Box) -> object:
     return tuple(name.split(" ")[0] for name in box.names), len(box.labels), bool(box.cpus)
-
-
-def _forms(box: Box) -> tuple[str, ...]:
-    return box.labels or (box.title,)
 
 
 def _all_boxes(boxes: Iterable[Box | More]) -> Iterator[Box]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from numascope.show.boxes.box import Box, More
-from numascope.show.boxes.cells import Grid, cell_lines, label_of
+from numascope.show.boxes.cells import Grid, cell_lines
 from numascope.show.boxes.layout import (
     TITLE_ENDS,
     WALLS,
@@ -104,7 +104,7 @@ def _grid(boxes: Sequence[Box], grid: Grid) -> list[Line]:
     rows = [boxes[at : at + grid.across] for at in range(0, len(boxes), grid.across)]
     for row, members in enumerate(rows):
         forms = grid.forms[row * grid.across : (row + 1) * grid.across]
-        labels = [label_of(box, form) for box, form in zip(members, forms, strict=True)]
+        labels = [box.forms[form] for box, form in zip(members, forms, strict=True)]
         lines.append(_wall_line(len(rows[row - 1]) if row else 0, len(members), labels, step))
         inner = [cell_lines(box, grid.content) for box in members]
         for at in range(grid.heights[row]):

@@ -9,7 +9,7 @@ from numascope.show.boxes.box import Box, More
 from numascope.show.boxes.cells import Grid, acrosses, grid_of, least_width
 from numascope.show.boxes.rows import one_line, own_lines
 from numascope.show.canvas import cells
-from numascope.show.topo.words import columns
+from numascope.show.topo.words import columns, wrap
 
 WALLS: Final = 4
 """Cells that a box takes beside what is in it: two walls and two blanks."""
@@ -85,11 +85,7 @@ def _look(box: Box) -> tuple[object, ...]:
 def more_lines(more: More, width: int) -> list[str]:
     """What was folded, in words: a heading, and an entry for each in columns."""
     widest = max(map(len, more.entries))
-    return [*_wrapped(more.title, width), *columns(more.entries, widest + 2, width, _INDENT)]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return columns([text], 0, width, "")
+    return [*wrap(more.title, width), *columns(more.entries, widest + 2, width, _INDENT)]
 
 
 class Geometry:

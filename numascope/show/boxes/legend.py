@@ -11,11 +11,11 @@ from numascope.machine.walk import Walk
 from numascope.show.boxes.box import Box, More
 from numascope.show.boxes.cores import CoreRun
 from numascope.show.canvas import cells, joined
-from numascope.show.glyphs import CORES, LIT_CORES, Glyph
+from numascope.show.glyphs import CORES, LIT_CORES, mark
 from numascope.show.ink import Line, Span
 from numascope.show.topo.asides import overlap_words, stepped_words
-from numascope.show.topo.details import access_lines, clock_lines, huge_page_lines, tier_lines
-from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
+from numascope.show.topo.details import detail_lines
+from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, group_lines, kind_lines
 from numascope.show.topo.words import cpu_list, plural, wrap
 
 _MEANINGS: Final = {
@@ -37,18 +37,11 @@ def legend_lines(machine: Machine, walked: Walk, boxes: Sequence[Box | More], wi
     found = _signs(machine, boxes, width)
     facts = [
         *overlap_words(walked.overlaps),
-        *(
-            f"{name} {group.id}: {cpu_list(group.cpus)}"
-            for name, level in (("drawer", machine.drawers), ("book", machine.books))
-            for group in level
-        ),
+        *group_lines(machine),
         *core_lines(machine),
         *kind_lines(machine),
         *cache_lines(machine),
-        *clock_lines(machine),
-        *huge_page_lines(machine),
-        *tier_lines(machine),
-        *access_lines(machine),
+        *detail_lines(machine),
     ]
     asides = [*stepped_words(_texts(boxes)), *(f"- {note}" for note in machine.notes)]
     found += [(Span(text),) for text in _joined(facts, width)]
@@ -89,7 +82,7 @@ def core_signs(machine: Machine, boxes: Iterable[Box | More]) -> list[tuple[str,
 def _signs(machine: Machine, boxes: Sequence[Box | More], width: int) -> list[Line]:
     """Each sign that was drawn, with its meaning, and what a group is; as many in a line as fit."""
     entries = [((CORES | LIT_CORES)[name], meaning) for name, _, meaning in core_signs(machine, boxes)]
-    texts: list[tuple[Span, ...]] = [(_drawn(glyph), Span(f" {meaning}")) for glyph, meaning in entries]
+    texts: list[tuple[Span, ...]] = [(mark(glyph), Span(f" {meaning}")) for glyph, meaning in entries]
     if groups := sorted({run.word for run in _runs(boxes) if run.word}):
         texts.append((Span(f"a group is {' or '.join(groups)}"),))
     lines: list[Line] = []
@@ -102,10 +95,6 @@ def _signs(machine: Machine, boxes: Sequence[Box | More], width: int) -> list[Li
             first, *rest = wrap(spans[-1].text, width - 1)
             lines += [joined([*spans[:-1], Span(first)]), *((Span(line),) for line in rest)]
     return lines
-
-
-def _drawn(glyph: Glyph) -> Span:
-    return Span(glyph.sign, glyph.token, bold=glyph.bold, reverse=glyph.reverse)
 
 
 def _meaning(name: str, machine: Machine, told: set[str]) -> str:

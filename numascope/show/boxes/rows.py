@@ -8,12 +8,13 @@ from typing import Final
 from numascope.show.boxes.box import Box
 from numascope.show.boxes.cores import CoreRun
 from numascope.show.canvas import joined
-from numascope.show.glyphs import Glyph
+from numascope.show.glyphs import Glyph, mark
 from numascope.show.ink import Line, Span
 from numascope.show.topo.words import wrap
 
 _GAP: Final = "   "
-_WIDEST_CPUS: Final = 24
+WIDEST_CPUS: Final = 24
+"""A longer list of CPUs makes no column, and may be broken."""
 _FEW: Final = 8
 """Cores that may stand in one line with the facts."""
 
@@ -33,7 +34,7 @@ def packed(facts: Sequence[str], width: int, *, first: int = 0) -> list[str]:
 
 def head_lines(box: Box, width: int, *tail: str) -> list[str]:
     """CPUs, caches and what follows; broken where those of all boxes of its kind are."""
-    first = box.cpu_width if box.cpu_words and box.cpu_width <= _WIDEST_CPUS else 0
+    first = box.cpu_width if box.cpu_words and box.cpu_width <= WIDEST_CPUS else 0
     return packed((*box.head, *tail), width, first=first)
 
 
@@ -62,13 +63,9 @@ def _run_rows(run: CoreRun, label: int, width: int, *, axis: bool) -> list[Line]
         number = f"{firsts[at]:>{margin - 1}} " if margin else ""
         spans = [Span(head.ljust(label)), Span(number, "dim")]
         for place, group in enumerate(groups[at : at + per_row]):
-            spans += [Span(" " if place else ""), *(_sign(glyph) for glyph in group)]
+            spans += [Span(" " if place else ""), *map(mark, group)]
         lines.append(joined(spans))
     return lines
-
-
-def _sign(glyph: Glyph) -> Span:
-    return Span(glyph.sign, glyph.token, bold=glyph.bold, reverse=glyph.reverse)
 
 
 def _no_wider(run: CoreRun, width: int) -> tuple[Sequence[tuple[Glyph, ...]], Sequence[int]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from numascope.machine.objects import Machine
-from numascope.machine.walk import walk
+from numascope.machine.walk import Walk, walk
 from numascope.show.boxes.box import Box
 from numascope.show.boxes.cells import acrosses
 from numascope.show.boxes.content import boxes_of
@@ -16,8 +16,15 @@ from numascope.show.svg.blocks import Block, across_of, area, block, drawn, more
 from numascope.show.svg.cores import core
 from numascope.show.svg.ink import FONT, Palette, escaped, length, palette, rectangle, words
 from numascope.show.topo.asides import overlap_words
-from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
-from numascope.show.topo.markdown import counts_in_words
+from numascope.show.topo.facts import (
+    cache_lines,
+    core_lines,
+    counts,
+    device_lines,
+    distance_lines,
+    kind_lines,
+    machine_name,
+)
 from numascope.show.topo.words import wrap
 
 _MARGIN: Final = 20.0
@@ -34,7 +41,8 @@ _LEAST_CHARACTERS: Final = 60
 def svg_text(machine: Machine, theme: str = "light") -> str:
     """The machine as SVG 1.1 in the colours of `light`, `dark`, `contrast` or `blind`; UsageError for another theme."""
     colours = palette(theme)
-    whole = boxes_of(machine, walk(machine))
+    walked = walk(machine)
+    whole = boxes_of(machine, walked)
     boxes = (
         whole if sum(box.cores for box in whole) <= _MOST_CORES else folded(whole, frozenset(range(depth_of(whole))))
     )
@@ -44,20 +52,19 @@ def svg_text(machine: Machine, theme: str = "light") -> str:
     inner = max(area(row, across_of(row))[0] for row in rows)
     sides = [max(across_of(row), _fitting(row, inner) if at else 1) for at, row in enumerate(rows)]
     inner = max(_LEAST_WIDTH, inner, *(length(line, _SMALL) for line in more))
-    name = f"{machine.arch or 'architecture ?'}, {machine.model or 'model ?'}"
-    counts = counts_in_words(machine)
+    name, amounts = machine_name(machine), ", ".join(counts(machine, "unknown"))
     y = _MARGIN + _NAME
     parts = [words(_MARGIN, y, name, _NAME, colours.text, bold=True)]
-    inner = max(inner, length(name, _NAME), length(counts, _SMALL))
+    inner = max(inner, length(name, _NAME), length(amounts, _SMALL))
     y += _LINE + 2
-    parts.append(words(_MARGIN, y, counts, _SMALL, colours.dim))
+    parts.append(words(_MARGIN, y, amounts, _SMALL, colours.dim))
     y += _LINE
     for row, across in zip(rows, sides, strict=True):
         parts += drawn(row, _MARGIN, y, across, colours)
         y += area(row, across)[1] + _GAP
     y += _LINE
-    legend, y = _legend(machine, whole, [*more, *_texts(machine, inner)], y, inner, colours)
-    return _document(name, counts, [*parts, *legend], (inner + 2 * _MARGIN, y + _MARGIN - 8), colours)
+    legend, y = _legend(machine, whole, [*more, *_texts(machine, walked, inner)], y, inner, colours)
+    return _document(name, amounts, [*parts, *legend], (inner + 2 * _MARGIN, y + _MARGIN - 8), colours)
 
 
 def _alike(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -81,11 +88,11 @@ def _look(one: Block) -> tuple[bool, bool, bool]:
     return bool(one.inside), bool(one.box.runs), bool(one.box.cpus)
 
 
-def _texts(machine: Machine, width: float) -> list[str]:
+def _texts(machine: Machine, walked: Walk, width: float) -> list[str]:
     """Sibling rule, caches, devices, distances and notes, in lines that fit the picture."""
     characters = max(_LEAST_CHARACTERS, int(width / length("x", _SMALL)))
     texts = [
-        *overlap_words(walk(machine).overlaps),
+        *overlap_words(walked.overlaps),
         *core_lines(machine),
         *kind_lines(machine),
         *cache_lines(machine),
@@ -115,7 +122,7 @@ def _legend(
     return parts, y + _LINE
 
 
-def _document(name: str, counts: str, parts: Sequence[str], size: tuple[float, float], colours: Palette) -> str:
+def _document(name: str, amounts: str, parts: Sequence[str], size: tuple[float, float], colours: Palette) -> str:
     width, height = (round(each) for each in size)
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{width}" height="{height}"'
@@ -126,7 +133,7 @@ def _document(name: str, counts: str, parts: Sequence[str], size: tuple[float, f
         '<?xml version="1.0" encoding="UTF-8"?>',
         start,
         f'<title id="title">{escaped(name)}</title>',
-        f'<desc id="desc">{escaped(counts)}</desc>',
+        f'<desc id="desc">{escaped(amounts)}</desc>',
         rectangle(0, 0, width, height, fill=colours.page, radius=0),
         *parts,
         "</svg>",

@@ -9,6 +9,11 @@ from numascope.machine.objects import Access, FrequencyPolicy, Machine
 from numascope.show.topo.words import cache_size, cpu_list, plural, tied
 
 
+def detail_lines(machine: Machine) -> list[str]:
+    """What is told below a drawing of the machine: clocks, huge pages, memory tiers and speeds."""
+    return [*clock_lines(machine), *huge_page_lines(machine), *tier_lines(machine), *access_lines(machine)]
+
+
 def platform_words(machine: Machine) -> list[str]:
     """`under kvm`, `in a docker container`, and which files of /proc lxcfs stands in for."""
     hypervisor, container, lxcfs = machine.platform

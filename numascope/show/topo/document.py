@@ -97,7 +97,7 @@ def _cpus(cpus: Cpus, untold: Container[str]) -> Document:
         "isolated": None if "isolated" in untold else str(cpus.isolated),
         "nohz_full": None if "nohz_full" in untold else str(cpus.nohz_full),
         "rcu_nocbs": None if "rcu_nocbs" in untold else str(cpus.rcu_nocbs),
-        "partitioned": str(cpus.partitioned),
+        "partitioned": None if "partitioned" in untold else str(cpus.partitioned),
     }
 
 

@@ -146,10 +146,7 @@ def _claim_lines(device: Device, width: int) -> list[Line]:
     lines: list[Line] = [(), (Span("its node, the most trusted source first", bold=True),)]
     for claim in device.claims:
         says = "does not know" if claim.node is None else f"node {claim.node}"
-        token: tuple[Span, ...] = tuple(
-            Span(text) for text in wrap(f"  {claim.source}: {says} ({claim.value})", width, "    ")
-        )
-        lines += [(span,) for span in token]
+        lines += [(Span(text),) for text in wrap(f"  {claim.source}: {says} ({claim.value})", width, "    ")]
     return lines
 
 

@@ -8,12 +8,36 @@ from itertools import pairwise
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.machine.objects import Cache, Core, Device, Group, Machine, Node
+from numascope.machine.objects import CACHE_LETTERS, Cache, Core, Device, Group, Machine, Node
 from numascope.machine.walk import is_in_tree
 from numascope.machine.within import Within
-from numascope.show.topo.words import cache_size, cpu_list, down_columns, plural, tied, wrap
+from numascope.show.topo.words import cache_size, cpu_list, down_columns, gib, plural, tied, wrap
 
-_SORTS: Final = {"nic": "NICs", "nvme": "NVMe drives"}
+_DEVICE_SORTS: Final = {"nic": "NICs", "nvme": "NVMe drives"}
+
+
+def machine_name(machine: Machine, unknown: str = "?") -> str:
+    """Architecture and model."""
+    return f"{machine.arch or f'architecture {unknown}'}, {machine.model or f'model {unknown}'}"
+
+
+def counts(machine: Machine, unknown: str = "?") -> list[str]:
+    """`2 packages`, `8 nodes`, `192 cores`, `192 CPUs`, `2,048 GiB`."""
+    known = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
+    memory = f"{gib(sum(known))} GiB" if known else f"memory {unknown}"
+    return [
+        plural(len(machine.packages), "package") if machine.packages else f"packages {unknown}",
+        plural(len(machine.nodes), "node"),
+        plural(len(machine.cores), "core") if machine.cores else f"cores {unknown}",
+        plural(len(machine.cpus.online), "CPU"),
+        memory if len(known) in (0, len(machine.nodes)) else f"at least {memory}",
+    ]
+
+
+def group_lines(machine: Machine) -> list[str]:
+    """The levels above packages, which no drawing shows: `drawer 0: 0-7`, `book 0: 0-3`."""
+    levels = (("drawer", machine.drawers), ("book", machine.books))
+    return [f"{name} {group.id}: {cpu_list(group.cpus)}" for name, groups in levels for group in groups]
 
 
 def core_lines(machine: Machine) -> list[str]:
@@ -139,8 +163,7 @@ def _sizes(sizes: Mapping[str, str]) -> str:
         unit = data.rpartition(" ")[2]
         same = instruction.rpartition(" ")[2] == unit
         return f" {data.removesuffix(f' {unit}')}+{instruction}" if same else f" {data} + {instruction}"
-    letter = {"Data": "d", "Instruction": "i", "Unified": ""}
-    return ", ".join(f"{letter[kind]} {size}" for kind, size in sizes.items())
+    return ", ".join(f"{CACHE_LETTERS[kind]} {size}" for kind, size in sizes.items())
 
 
 def device_lines(machine: Machine, width: int) -> list[str]:
@@ -159,7 +182,7 @@ def device_lines(machine: Machine, width: int) -> list[str]:
 
 def _order(devices: Sequence[Device]) -> str:
     """What the numbers of these devices follow: the sorts that are there one after the other, each by PCI address."""
-    sorts = dict.fromkeys(_SORTS.get(device.kind, "accelerators") for device in devices)
+    sorts = dict.fromkeys(_DEVICE_SORTS.get(device.kind, "accelerators") for device in devices)
     if len(sorts) == 1:
         return "dN is PCI order"
     return tied(f"dN counts {', then '.join(sorts)}") + ", " + tied("each in PCI order")
@@ -186,18 +209,18 @@ def distance_lines(machine: Machine, width: int) -> list[str]:
     classes: dict[str, set[int]] = {}
     for node in nodes:
         for other in nodes:
-            if (distance := machine.distance(node.id, other.id)) is not None:
+            if (distance := node.distances.get(other.id)) is not None:
                 classes.setdefault(_relation(node, other), set()).add(distance)
     if all(len(values) == 1 for values in classes.values()):
         near, far = classes.get("same package"), classes.get("other package")
         if near and far and near != far and not all(node.packages for node in nodes):
-            return _matrix(machine, nodes, width)
+            return _matrix(nodes, width)
         if near is None or far is None or near == far:
             rest = near or far
             return [f"distance: {_one(classes['own node'])} own node, {_one(rest)} other"] if rest else []
         order = ("own node", "same package", "other package")
         return [f"distance: {', '.join(f'{_one(classes.get(name))} {name}' for name in order)}"]
-    return _matrix(machine, nodes, width)
+    return _matrix(nodes, width)
 
 
 def _relation(node: Node, other: Node) -> str:
@@ -210,18 +233,18 @@ def _one(values: set[int] | None) -> str:
     return "?" if not values else str(next(iter(values)))
 
 
-def _matrix(machine: Machine, nodes: Sequence[Node], width: int) -> list[str]:
+def _matrix(nodes: Sequence[Node], width: int) -> list[str]:
     numbers = [node.id for node in nodes]
-    values = [[machine.distance(start, end) for end in numbers] for start in numbers]
+    values = [[node.distances.get(end) for end in numbers] for node in nodes]
     cell = max(len(str(value)) for value in (*numbers, *(value for row in values for value in row)))
     cell = max(cell, len(f"N{numbers[-1]}"))
     head = "distance from"
     margin = max(len(head), len(f"N{numbers[-1]}"))
+    if margin + len(numbers) * (cell + 1) > width:
+        known = [value for row in values for value in row if value is not None]
+        return [f"distance: from {min(known)} to {max(known)}; the matrix is in --json"]
     lines = [" ".join([head.ljust(margin), *(f"N{number}".rjust(cell) for number in numbers)])]
     for number, row in zip(numbers, values, strict=True):
         cells = ("?" if value is None else str(value) for value in row)
         lines.append(" ".join([f"N{number}".rjust(margin), *(text.rjust(cell) for text in cells)]))
-    if max(map(len, lines)) <= width:
-        return lines
-    known = [value for row in values for value in row if value is not None]
-    return [f"distance: from {min(known)} to {max(known)}; the matrix is in --json"]
+    return lines

@@ -104,7 +104,7 @@ class _Writer:
         """One object and all inside it; `above` are the nodes of the objects around it, which are its nodes too."""
         reach = above | CpuSet.of(node.id for node in branch.nodes)
         near = reach | branch.numbers
-        sets = _sets(branch.cpus, near)
+        sets = _set_attributes(branch.cpus, near)
         attributes = {"type": "Group" if branch.type in _GROUPS else branch.type} | sets | self._index()
         if branch.type == "Machine":
             attributes |= self._root_sets()
@@ -138,7 +138,7 @@ class _Writer:
 
     def _node(self, node: Node, cpus: CpuSet, depth: int) -> None:
         sides = sorted(self.sides.get(node.id, ()), key=lambda side: -side.level)
-        sets = _sets(cpus, CpuSet.of([node.id]))
+        sets = _set_attributes(cpus, CpuSet.of([node.id]))
         for inner, side in enumerate(sides):
             attributes = {"type": "MemCache"} | sets | self._index() | _cache_attributes(side)
             self._tag(depth + inner, "object", attributes, is_open=True)
@@ -243,7 +243,7 @@ def _cache_attributes(cache: Cache) -> dict[str, str]:
     return size | {"depth": str(cache.level), "cache_type": _CACHE_TYPES[cache.type]}
 
 
-def _sets(cpus: CpuSet, nodes: CpuSet) -> dict[str, str]:
+def _set_attributes(cpus: CpuSet, nodes: CpuSet) -> dict[str, str]:
     cpuset, nodeset = bitmap(cpus), bitmap(nodes)
     return {"cpuset": cpuset, "complete_cpuset": cpuset, "nodeset": nodeset, "complete_nodeset": nodeset}
 

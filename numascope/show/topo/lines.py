@@ -7,18 +7,19 @@ from numascope.machine.objects import Machine
 from numascope.machine.walk import Walk, walk
 from numascope.show.ink import Line, Span
 from numascope.show.topo.asides import overlap_words, stepped_words
-from numascope.show.topo.details import (
-    access_lines,
-    clock_lines,
-    huge_page_lines,
-    isolation_words,
-    offline_node_words,
-    platform_words,
-    tier_lines,
+from numascope.show.topo.details import detail_lines, isolation_words, offline_node_words, platform_words
+from numascope.show.topo.facts import (
+    cache_lines,
+    core_lines,
+    counts,
+    device_lines,
+    distance_lines,
+    group_lines,
+    kind_lines,
+    machine_name,
 )
-from numascope.show.topo.facts import cache_lines, core_lines, device_lines, distance_lines, kind_lines
 from numascope.show.topo.tree import tree_lines
-from numascope.show.topo.words import cpu_list, gib, plural, tied, wrap
+from numascope.show.topo.words import cpu_list, plural, tied, wrap
 
 
 def topo_lines(machine: Machine, width: int = 80) -> list[Line]:
@@ -39,19 +40,9 @@ def head_lines(machine: Machine, width: int) -> list[Line]:
 
 
 def _header(machine: Machine) -> str:
-    sizes = [node.memory_kib for node in machine.nodes]
-    known = [size for size in sizes if size is not None]
-    memory = f"{gib(sum(known))} GiB" if known else "memory ?"
-    counts = [
-        plural(len(machine.packages), "package") if machine.packages else "packages ?",
-        *([plural(len(machine.dies), "die")] if len(machine.dies) > len(machine.packages) else []),
-        plural(len(machine.nodes), "node"),
-        plural(len(machine.cores), "core") if machine.cores else "cores ?",
-        plural(len(machine.cpus.online), "CPU"),
-        memory if len(known) in (0, len(sizes)) else f"at least {memory}",
-    ]
-    name = f"{machine.arch or 'architecture ?'}, {machine.model or 'model ?'}"
-    return f"{name}: {', '.join(map(tied, counts))}"
+    packages, *others = counts(machine)
+    dies = [plural(len(machine.dies), "die")] if len(machine.dies) > len(machine.packages) else []
+    return f"{machine_name(machine)}: {', '.join(map(tied, [packages, *dies, *others]))}"
 
 
 def _state(machine: Machine) -> str:
@@ -80,15 +71,11 @@ def _facts(machine: Machine, walked: Walk, width: int) -> list[str]:
     cores, caches = core_lines(machine), cache_lines(machine)
     if cores and caches and len(cores[-1]) + len(caches[0]) + 2 <= width:
         cores, caches = [*cores[:-1], f"{cores[-1]}; {caches[0]}"], caches[1:]
-    levels = (("drawer", machine.drawers), ("book", machine.books))
     return [
         *overlap_words(walked.overlaps),
-        *(f"{name} {group.id}: {cpu_list(group.cpus)}" for name, groups in levels for group in groups),
+        *group_lines(machine),
         *cores,
         *kind_lines(machine),
         *caches,
-        *clock_lines(machine),
-        *huge_page_lines(machine),
-        *tier_lines(machine),
-        *access_lines(machine),
+        *detail_lines(machine),
     ]

@@ -11,9 +11,17 @@ from numascope.machine.objects import Machine
 from numascope.machine.walk import walk
 from numascope.show.topo.asides import overlap_words
 from numascope.show.topo.columns import UNKNOWN, Column
-from numascope.show.topo.facts import cache_lines, core_lines, distance_lines, kind_lines
+from numascope.show.topo.facts import (
+    cache_lines,
+    core_lines,
+    counts,
+    distance_lines,
+    group_lines,
+    kind_lines,
+    machine_name,
+)
 from numascope.show.topo.rows import device_columns, node_columns, or_unknown, package_columns
-from numascope.show.topo.words import TIED, cpu_list, gib, plural
+from numascope.show.topo.words import TIED, cpu_list
 
 _SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _STARTS_LIST: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)|()([-+=])")
@@ -29,19 +37,17 @@ def markdown_text(machine: Machine) -> str:
     """
     facts = [
         *([] if machine.part is None else [machine.part.words]),
-        counts_in_words(machine),
+        ", ".join(counts(machine, "unknown")),
         *_cpus(machine),
-        *(f"drawer {one.id}: {cpu_list(one.cpus)}" for one in machine.drawers),
-        *(f"book {one.id}: {cpu_list(one.cpus)}" for one in machine.books),
+        *group_lines(machine),
         *core_lines(machine),
         *kind_lines(machine),
         *cache_lines(machine),
         *overlap_words(walk(machine).overlaps),
     ]
-    name = f"{machine.arch or 'architecture unknown'}, {machine.model or 'model unknown'}"
     distances = {f"N{other}" for node in machine.nodes for other in node.distances}
     blocks = [
-        f"## {escaped(name)}",
+        f"## {escaped(machine_name(machine, 'unknown'))}",
         _bullets(facts),
         *_table("Packages", package_columns(machine)),
         *_table("NUMA nodes", [one for one in node_columns(machine) if one.head not in distances]),
@@ -55,19 +61,6 @@ def markdown_text(machine: Machine) -> str:
 def escaped(text: str) -> str:
     """A text that Markdown shows as it is: signs that begin markup are escaped, and no line break remains."""
     return _SPECIAL.sub(r"\\\g<0>", " ".join(text.replace(TIED, " ").split()))
-
-
-def counts_in_words(machine: Machine) -> str:
-    """`2 packages, 8 nodes, 192 cores, 192 CPUs, 2,048 GiB`."""
-    known = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
-    memory = f"{gib(sum(known))} GiB" if known else "memory unknown"
-    return ", ".join([
-        plural(len(machine.packages), "package") if machine.packages else "packages unknown",
-        plural(len(machine.nodes), "node"),
-        plural(len(machine.cores), "core") if machine.cores else "cores unknown",
-        plural(len(machine.cpus.online), "CPU"),
-        memory if len(known) in (0, len(machine.nodes)) else f"at least {memory}",
-    ])  # fmt: skip
 
 
 def _cpus(machine: Machine) -> list[str]:

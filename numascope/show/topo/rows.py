@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from numascope.cpuset import CpuSet
@@ -40,7 +40,7 @@ def _columns(things: Sequence[_Thing], *facts: tuple[str, Callable[[_Thing], obj
 
 def package_columns(machine: Machine) -> list[Column]:
     """A row a package."""
-    cores = _core_counter(machine)
+    cores, devices = _core_counter(machine), device_names(machine)
 
     def dies(package: Package) -> object:
         return sum(1 for die in machine.dies if die.package == package.id) or None
@@ -56,11 +56,11 @@ def package_columns(machine: Machine) -> list[Column]:
         ("dies", dies),
         ("nodes", nodes),
         ("caches", lambda package: _caches(machine, package.cpus)),
-        ("devices", lambda package: _devices(machine, [node for node in machine.nodes if node.packages == (package.id,)])),
+        ("devices", lambda package: _devices(devices, [node for node in machine.nodes if node.packages == (package.id,)])),
     )  # fmt: skip
 
 
-def group_columns(machine: Machine) -> list[Column]:
+def die_columns(machine: Machine) -> list[Column]:
     """A row a die."""
     cores = _core_counter(machine)
     return _columns(
@@ -77,7 +77,7 @@ def group_columns(machine: Machine) -> list[Column]:
 
 def node_columns(machine: Machine) -> list[Column]:
     """A row a node, with its distance to each node where these are few."""
-    cores = _core_counter(machine)
+    cores, devices = _core_counter(machine), device_names(machine)
     nodes = machine.nodes
     others = sorted({other for node in nodes for other in node.distances}) if len(nodes) <= MOST_DISTANCES else []
 
@@ -97,7 +97,7 @@ def node_columns(machine: Machine) -> list[Column]:
         ("huge pages", _huge_pages),
         ("memory allowed", lambda node: _allowed(machine, node)),
         ("caches", lambda node: _caches(machine, node.cpus) if node.cpus else _NONE),
-        ("devices", lambda node: _devices(machine, [node])),
+        ("devices", lambda node: _devices(devices, [node])),
     )
     return [
         *found,
@@ -180,6 +180,5 @@ def counted_caches(caches: Iterable[Cache]) -> str | None:
     return ", ".join(tied(word if count == 1 else f"{count} × {word}") for word, count in counts.items()) or None
 
 
-def _devices(machine: Machine, nodes: Iterable[Node]) -> str:
-    names = device_names(machine)
+def _devices(names: Mapping[int | None, str], nodes: Iterable[Node]) -> str:
     return ", ".join(names[node.id] for node in nodes if node.id in names) or _NONE

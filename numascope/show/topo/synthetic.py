@@ -7,13 +7,12 @@ from typing import Final
 
 from numascope.errors import UsageError
 from numascope.machine.hwloc.locality import own_cpus
-from numascope.machine.objects import Cache, Group, Machine, Node, Package
+from numascope.machine.objects import CACHE_LETTERS, Cache, Group, Machine, Node, Package
 from numascope.machine.synthetic.numbers import loops_for
 from numascope.show.topo.hwloc_tree import Branch, hwloc_tree
 from numascope.show.topo.words import cpus_named, plural
 
 _GROUPS: Final = frozenset({"Cluster", "Book", "Drawer"})
-_LETTERS: Final = {"Data": "d", "Instruction": "i", "Unified": ""}
 _ALIKE: Final = 0.9
 """Nodes of a regular machine differ by what firmware and kernel keep for themselves, which is far less than a tenth."""
 
@@ -126,7 +125,7 @@ def _level_word(level: Sequence[Branch], count: int) -> str:
         if len({(cache.type, cache.size_kib) for cache in caches}) > 1:
             raise _irregular(f"the caches of level {first.object.level} are not all of one type and size")
         size = None if first.object.size_kib is None else str(first.object.size_kib * 1024)
-        return f"L{first.object.level}{_LETTERS[first.object.type]}Cache:{count}{_attributes(('size', size))}"
+        return f"L{first.object.level}{CACHE_LETTERS[first.object.type]}Cache:{count}{_attributes(('size', size))}"
     if first.type == "PU":
         return f"PU:{count}{_attributes(('indexes', _indexes([branch.cpus.first for branch in level])))}"
     return f"{'Group' if first.type in _GROUPS else first.type}:{count}"

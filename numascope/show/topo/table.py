@@ -16,7 +16,7 @@ from numascope.show.topo.rows import (
     MOST_DISTANCES,
     cache_columns,
     device_columns,
-    group_columns,
+    die_columns,
     node_columns,
     or_unknown,
     package_columns,
@@ -134,7 +134,8 @@ def core_columns(machine: Machine) -> list[Column]:
     """A row a core: its set of CPUs is its name."""
     cores = machine.cores
     clusters = _numbers(machine.clusters)
-    isolated = None if "isolated" in machine.untold else machine.cpus.isolated | machine.cpus.partitioned
+    isolated = machine.cpus.isolated | machine.cpus.partitioned
+    untold = "isolated" in machine.untold
 
     def column(head: str, fact: Callable[[Core], object]) -> Column:
         return Column(head, tuple(or_unknown(fact(core)) for core in cores))
@@ -149,7 +150,7 @@ def core_columns(machine: Machine) -> list[Column]:
         column("package", lambda core: core.package),
         column("kind", lambda core: core.kind),
         column("allowed", lambda core: _share(core.cpus, machine.cpus.allowed)),
-        column("isolated", lambda core: _share(core.cpus, isolated)),
+        column("isolated", lambda core: None if untold and not core.cpus <= isolated else _share(core.cpus, isolated)),
     ]
 
 
@@ -163,7 +164,7 @@ def _share(cpus: CpuSet, among: CpuSet | None) -> str | None:
 
 _TABLES: Final[Mapping[str, tuple[str, Callable[[Machine], list[Column]]]]] = {
     "package": ("packages", package_columns),
-    "die": ("dies", group_columns),
+    "die": ("dies", die_columns),
     "node": ("nodes", node_columns),
     "l3": ("L3 caches", lambda machine: cache_columns(machine, 3)),
     "l2": ("L2 caches", lambda machine: cache_columns(machine, 2)),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from captures import expected
+from roots import system_root
 
 from numascope.errors import InputError
 from numascope.host.archive.gather import gather
@@ -155,6 +156,14 @@ def test_each_file_is_read_once(whose: Path) -> None:
     gather(Counting(str(whose)))
     in_sys = [path for path in reads if path.startswith("sys/devices")]
     assert len(in_sys) == len(set(in_sys)) > 5
+
+
+def test_every_cpu_keeps_its_link_to_a_clock_that_all_share(tmp_path: Path) -> None:
+    files = {f"cpu/cpu{cpu}/topology/core_id": f"{cpu}\n" for cpu in range(64)}
+    root = system_root(tmp_path, {**files, "cpu/cpufreq/policy0/cpuinfo_max_freq": "3000000\n"})
+    for cpu in range(64):
+        (tmp_path / f"sys/devices/system/cpu/cpu{cpu}/cpufreq").symlink_to("../cpufreq/policy0")
+    assert gather(root).links == {f"sys/devices/system/cpu/cpu{cpu}/cpufreq": "../cpufreq/policy0" for cpu in range(64)}
 
 
 def test_a_hostile_root_ends_in_a_capture_or_an_error(tmp_path: Path) -> None:

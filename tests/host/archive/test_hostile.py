@@ -78,6 +78,16 @@ def test_a_fifo_and_a_device_do_not_block(tmp_path: Path) -> None:
     assert refusal(str(tmp_path / "fifo")) == refusal("/dev/zero") == "is not a regular file"
 
 
+@pytest.mark.live
+def test_a_file_whose_first_bytes_cannot_be_read_says_why() -> None:
+    path = "/sys/class/net/lo/speed"  # a regular file, of which the kernel refuses every read (speed_show, net-sysfs.c)
+    if not os.path.isfile(path):
+        pytest.skip("this network namespace has no lo in /sys")
+    with pytest.raises(OSError, match="Errno") as read:
+        Path(path).read_bytes()
+    assert refusal(path) == f"cannot be read: {read.value.strerror}"
+
+
 @pytest.mark.parametrize("packer", PACKERS)
 def test_an_archive_that_is_cut_off_is_an_error_wherever_it_is_cut(packer: str, tmp_path: Path) -> None:
     members = machine(file("proc/stat", os.urandom(3000)))

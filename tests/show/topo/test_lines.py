@@ -142,6 +142,12 @@ def with_all_inside(place: Place) -> list[Place]:
     return [place, *(below for part in place.inside for below in with_all_inside(part))]
 
 
+def test_what_no_file_tells_of_cpus_is_null_in_the_document() -> None:
+    fields = ("isolated", "nohz_full", "rcu_nocbs", "partitioned")
+    document = msgspec.to_builtins(topo_document(dataclasses.replace(kunpeng(), untold=fields)))
+    assert [document["machine"]["cpus"][name] for name in fields] == [None] * 4
+
+
 def test_offline_disallowed_and_isolated_cpus_are_named_in_the_second_line() -> None:
     machine = kunpeng()
     cpus = machine.cpus._replace(

@@ -66,6 +66,13 @@ def test_offline_disallowed_and_isolated_cpus_are_flagged() -> None:
     }
 
 
+def test_a_core_of_an_isolated_partition_is_isolated_though_no_file_tells_of_isolcpus() -> None:
+    one = machine(Shape(1, 1, 1, 3, 2))
+    partitioned = CpuSet.of(one.cores[1].cpus) | CpuSet.of([one.cores[2].cpus.first])
+    one = dataclasses.replace(one, cpus=one.cpus._replace(partitioned=partitioned), untold=("isolated",))
+    assert [line.split()[-1] for line in text_of(one, 200, "core")[1:4]] == ["?", "yes", "?"]
+
+
 def test_speed_and_kind_stand_in_the_row_of_a_cpu() -> None:
     one = machine(Shape(1, 1, 1, 4))
     kinds = (CoreKind(CpuSet.span(0, 1), "P", None, 5_000_000), CoreKind(CpuSet.span(2, 3), "E", None, None))
