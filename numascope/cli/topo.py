@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
@@ -123,6 +124,7 @@ def topo(
     columns = max(_LEAST_WIDTH, terminal_width(width))
     chosen = chosen or ("table" if only else "tree")
     style = _Style(chosen, columns, wants_colour(color), ascii_only, expand, only, theme or "light")
+    gc.disable()  # one machine is made and shown, then the program ends: there is nothing to collect
     wanted = Wanted(root, capture, inside, xml, synthetic, io or links or explain is not None)
     with opened_machine(wanted) as found:
         machine = found.machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -76,19 +76,29 @@ def _levels_in(names: frozenset[str]) -> tuple[_Level, ...]:
 
 def read_cpus(root: HostRoot, online: CpuSet | None) -> tuple[CpuRecord, ...]:
     """Every `cpuN` directory by rising number; `online` is the kernel's own list, and spares a file for each CPU."""
-    reader = _CpuReader(root)
-    return tuple(reader.read(number, online) for number in numbers_of(root, CPU_DIRECTORY, "cpu"))
+    numbers = numbers_of(root, CPU_DIRECTORY, "cpu")
+    reader = _CpuReader(root, _topology_of_all(root, [one for one in numbers if online is None or one in online]))
+    return tuple(reader.read(number, online) for number in numbers)
+
+
+def _topology_of_all(root: HostRoot, numbers: Sequence[int]) -> frozenset[str]:
+    """The names in every `cpuN/topology`; empty where each has to be looked at, as the first and the last are not alike.
+
+    All CPUs of a kernel have the same (drivers/base/cpu.c), but a copy may have lost some.
+    """
+    ends = {frozenset(root.names(f"{CPU_DIRECTORY}/cpu{one}/topology")) for one in (*numbers[:1], *numbers[-1:])}
+    return ends.pop() if len(ends) == 1 else frozenset()
 
 
 class _CpuReader:
     """What the CPUs read so far have said of others."""
 
-    def __init__(self, root: HostRoot) -> None:
+    def __init__(self, root: HostRoot, topology: frozenset[str]) -> None:
         self._root = root
+        self._topology = topology
+        """The names in the `topology` of each; empty: to be looked at one by one."""
         self._names: frozenset[str] | None = None
         """The files of the first CPU's directory: all CPUs of a kernel have the same (drivers/base/cpu.c)."""
-        self._topology: frozenset[str] | None = None
-        """The same of its `topology`."""
         self._places: dict[tuple[str, int], Place] = {}
         """(level, CPU) → what a CPU of the same set said."""
         self._caches: dict[tuple[int, int], CpuSet] = {}
@@ -122,16 +132,10 @@ class _CpuReader:
             else None,
         )
 
-    def _topology_names(self, directory: str) -> frozenset[str]:
-        """The names in `cpuN/topology`; of a copy, which may lack what a kernel has, each is looked at."""
-        if self._topology is None or not self._root.is_live:
-            self._topology = frozenset(self._root.names(directory)) or None
-        return self._topology or frozenset()
-
     def _read_places(self, number: int, directory: str) -> dict[str, Place]:
         """The id and the set of each level; the set above the core is taken from a CPU of the same set that gave the same id."""
         root, found = self._root, {}
-        for level, id_file, set_files in _levels_in(self._topology_names(directory)):
+        for level, id_file, set_files in _levels_in(self._topology or frozenset(self._root.names(directory))):
             own_id = read_value(root, f"{directory}/{id_file}", parse.decimal) if id_file else None
             known = self._places.get((level, number))
             if known is not None and known.id == own_id:
