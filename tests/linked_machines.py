@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from shapes import Shape, machine
 
 from numascope.machine.objects import Device, Machine
@@ -17,7 +15,7 @@ def device(address: str, node: int | None, path: tuple[str, ...], kind: str = "g
 
 def machine_of(*devices: Device) -> Machine:
     """A machine of two nodes with four CPUs each, and these devices."""
-    return replace(machine(Shape(packages=2, nodes=1, l3s=1, cores=4)), devices=devices)
+    return machine(Shape(packages=2, nodes=1, l3s=1, cores=4))._replace(devices=devices)
 
 
 def eight_and_eight() -> Machine:

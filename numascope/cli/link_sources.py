@@ -21,8 +21,6 @@ class Linked(NamedTuple):
 
 def linked(found: Found, text: str | None) -> Linked:
     """The machine with its links; `text` is the path of a file that the user gives. InputError where that does not fit."""
-    from dataclasses import replace
-
     from numascope.machine.links import doubts_of, links_of, links_that_disagree
     from numascope.machine.told import with_claims
 
@@ -33,7 +31,7 @@ def linked(found: Found, text: str | None) -> Linked:
         links += told.links
     doubt = links_that_disagree(machine, links)
     notes = machine.notes if doubt is None else (*machine.notes, doubt)
-    return Linked(replace(machine, notes=notes), links_of(machine, links), doubts_of(machine, links))
+    return Linked(machine._replace(notes=notes), links_of(machine, links), doubts_of(machine, links))
 
 
 def told_of(found: Found, text: str | None) -> list[Told]:

@@ -63,11 +63,9 @@ def opened_machine(wanted: Wanted) -> Iterator[Found]:
 
 def _named(machine: Machine) -> Machine:
     """With the processor's name as py-cpuinfo has it: the kernel of this architecture gives none."""
-    from dataclasses import replace
-
     from numascope.host.system.cpu_name import ask_cpu_name
 
-    return replace(machine, model=ask_cpu_name())
+    return machine._replace(model=ask_cpu_name())
 
 
 def _root_of(wanted: Wanted) -> HostRoot:

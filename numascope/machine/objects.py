@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 
-_NO_DISTANCES: Final[Mapping[int, int]] = MappingProxyType({})
+_NO_ENTRIES: Final[Mapping[int, int]] = MappingProxyType({})
 
 CACHE_LETTERS: Final[Mapping[str, str]] = MappingProxyType({"Data": "d", "Instruction": "i", "Unified": ""})
 """The type of a cache as it stands behind its level: L1d, L1i, L2."""
@@ -77,7 +76,7 @@ class Node(NamedTuple):
     free_kib: int | None
     packages: tuple[int, ...] = ()
     kind: str | None = None
-    distances: Mapping[int, int] = _NO_DISTANCES
+    distances: Mapping[int, int] = _NO_ENTRIES
     huge_pages: tuple[HugePages, ...] = ()
     access: tuple[Access, ...] = ()
     tier: int | None = None
@@ -180,8 +179,7 @@ class Part(NamedTuple):
         return f"part: {word} {self.nodes or 'none'} of {len(self.whole)}"
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(NamedTuple):
     """All that numascope knows of a machine; lists are sorted by id or lowest CPU, `partial` says that layers are missing."""
 
     source: str
@@ -209,7 +207,7 @@ class Machine:
     """The fields of `cpus` that no file tells: there the empty set stands for unknown."""
     part: Part | None = None
     """Something was left out; None: this is all of it."""
-    node_of: Mapping[int, int] = field(default_factory=dict)
+    node_of: Mapping[int, int] = _NO_ENTRIES
     """CPU → the NUMA node that lists it; a CPU without a node is absent."""
 
     def node(self, number: int) -> Node | None:

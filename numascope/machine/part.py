@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Final, TypeVar
 
@@ -39,7 +38,7 @@ def part_of(machine: Machine, cpus: CpuSet, nodes: CpuSet) -> Machine:
     if machine.part is None and kept == every_node and machine.cpus.online <= cpus:
         return cut
     whole = every_node if machine.part is None else machine.part.whole
-    return dataclasses.replace(cut, part=Part(kept, whole))
+    return cut._replace(part=Part(kept, whole))
 
 
 def _cut_down(machine: Machine, cpus: CpuSet, nodes: CpuSet, *, has_all_nodes: bool) -> Machine:
@@ -51,8 +50,7 @@ def _cut_down(machine: Machine, cpus: CpuSet, nodes: CpuSet, *, has_all_nodes: b
     notes = [f"of unknown node, so not in this part: {', '.join(device.address for device in lost)}"] if lost else []
     if devices != machine.devices[: len(devices)] and RENUMBERED not in machine.notes:
         notes.append(RENUMBERED)
-    return dataclasses.replace(
-        machine,
+    return machine._replace(
         cpus=_cpus(machine.cpus, cpus),
         packages=_cut(machine.packages, cpus),
         dies=_cut(machine.dies, cpus),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY
@@ -73,7 +72,7 @@ def with_claims(machine: Machine, told: Told) -> Machine:
     before = quirks.devices_that_disagree(machine.devices)
     after = quirks.devices_that_disagree(devices)
     notes = (*(note for note in machine.notes if note != before), *([after] if after else []))
-    return replace(machine, devices=devices, notes=notes)
+    return machine._replace(devices=devices, notes=notes)
 
 
 def _with_claim(device: Device, claim: Claim | None, machine: Machine) -> Device:

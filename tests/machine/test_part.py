@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -91,7 +90,7 @@ def test_a_device_of_unknown_node_is_in_no_part_that_leaves_a_node_out() -> None
     whole = kunpeng()
     first, second, *others = whole.devices
     lost = first._replace(node=None, local_cpus=None)
-    whole = dataclasses.replace(whole, devices=(lost, second, *others))
+    whole = whole._replace(devices=(lost, second, *others))
     part = part_of(whole, CpuSet.span(0, 23), CpuSet.of([0]))
     assert [device.address for device in part.devices] == [second.address]
     assert part.notes == (f"of unknown node, so not in this part: {first.address}", RENUMBERED)
@@ -101,7 +100,7 @@ def test_a_device_of_unknown_node_is_in_no_part_that_leaves_a_node_out() -> None
 def test_the_local_cpus_of_a_device_stay_as_the_kernel_says_them() -> None:
     whole = kunpeng()
     near = whole.devices[0]._replace(local_cpus=CpuSet.span(0, 47))
-    part = part_of(dataclasses.replace(whole, devices=(near,)), whole.nodes[0].cpus, CpuSet.of([0]))
+    part = part_of(whole._replace(devices=(near,)), whole.nodes[0].cpus, CpuSet.of([0]))
     assert part.devices == (near,)
 
 
@@ -130,7 +129,7 @@ def test_a_node_without_cpus_goes_by_its_number_with_its_memory_side_cache() -> 
     one = machine(Shape(1, 1, 1, 4))
     far = Node(5, EMPTY, 1 << 20, None, access=(Access(0, CpuSet.parse("0,5"), 100, None, None, None),))
     side = Cache(1, "Unified", 1024, EMPTY, memory_side=True)
-    whole = dataclasses.replace(one, nodes=(*one.nodes, far), caches=(*one.caches, side))
+    whole = one._replace(nodes=(*one.nodes, far), caches=(*one.caches, side))
     part = part_of(whole, EMPTY, CpuSet.of([5]))
     assert [node.id for node in part.nodes] == [5]
     assert part.caches == (side,)
@@ -139,7 +138,5 @@ def test_a_node_without_cpus_goes_by_its_number_with_its_memory_side_cache() -> 
 
 
 def test_a_frequency_policy_is_cut_too() -> None:
-    one = dataclasses.replace(
-        machine(Shape(1, 2, 1, 4)), policies=(FrequencyPolicy(CpuSet.span(2, 5), None, None, None, None),)
-    )
+    one = machine(Shape(1, 2, 1, 4))._replace(policies=(FrequencyPolicy(CpuSet.span(2, 5), None, None, None, None),))
     assert part_of(one, CpuSet.span(0, 3), CpuSet.of([0])).policies[0].cpus == CpuSet.span(2, 3)

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import tarfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def test_every_machine_of_the_store_is_the_same_after_it_was_captured(
     path = str(tmp_path / "capture.tar.gz")
     write_capture(gather(root), path)
     captured, machine = build_machine(open_archive(path), io=True), build_machine(root, io=True)
-    assert replace(captured, source="") == replace(machine, source="")
+    assert captured._replace(source="") == machine._replace(source="")
 
 
 @pytest.mark.live
@@ -54,8 +53,7 @@ def _settled(machine: Machine) -> Machine:
     platform = machine.platform
     if platform.container == "unnamed":  # told by the namespaces of a process, which no file holds
         platform = platform._replace(container=None)
-    return replace(
-        machine,
+    return machine._replace(
         source="",
         cpus=machine.cpus._replace(allowed=None),
         nodes_allowed=None,

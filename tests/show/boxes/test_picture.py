@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -148,7 +147,7 @@ def test_what_is_folded_says_what_differs() -> None:
     one = machine(SHAPES["2,048 CPUs in 16 packages"], devices=[3])
     nodes = list(one.nodes)
     nodes[5] = nodes[5]._replace(memory_kib=128 << 20, free_kib=1 << 19)
-    lines = text_of(dataclasses.replace(one, nodes=tuple(nodes)))
+    lines = text_of(one._replace(nodes=tuple(nodes)))
     rows = {line.split("node ")[1].split(" ")[0]: line for line in lines if line.startswith("  package")}
     assert rows["5"].endswith("128 GiB, 0.5 free")
     assert re.search(r"182\.0 free +npu d0$", rows["3"])
@@ -163,7 +162,7 @@ def test_expanded_nothing_is_folded() -> None:
 def test_offline_disallowed_and_isolated_cores_have_their_signs() -> None:
     one = machine(Shape(2, 1, 1, 8, 2), offline="15,31", isolated="0,16,1")
     allowed = one.cpus.online - CpuSet.parse("4-5,20")
-    one = dataclasses.replace(one, cpus=one.cpus._replace(allowed=allowed))
+    one = one._replace(cpus=one.cpus._replace(allowed=allowed))
     lines = text_of(one, 120)
     assert "|¦:: /,::" in "\n".join(lines)
     assert any("offline, place unknown" in line for line in lines)
@@ -193,7 +192,7 @@ def test_kinds_of_cores_are_runs_of_their_own() -> None:
         CoreKind(CpuSet.span(0, 3), "P", None, 5_000_000),
         CoreKind(CpuSet.span(4, 11), "E", None, 3_900_000),
     )
-    lines = text_of(dataclasses.replace(one, kinds=kinds))
+    lines = text_of(one._replace(kinds=kinds))
     assert any("4 P  ■■■■" in line for line in lines)
     assert any("8 E  ■■■■ ■■■■" in line for line in lines)
 
@@ -201,7 +200,7 @@ def test_kinds_of_cores_are_runs_of_their_own() -> None:
 def test_nodes_without_cpus_are_boxes_with_their_memory_and_kind() -> None:
     one = machine(Shape(1, 1, 1, 4))
     far = Node(7, EMPTY, 64 << 20, 63 << 20, (), "HBM", {})
-    lines = text_of(dataclasses.replace(one, nodes=(*one.nodes, far)))
+    lines = text_of(one._replace(nodes=(*one.nodes, far)))
     assert any(line.startswith("┌─ node 7 ") for line in lines)
     assert any("no CPUs   64 GiB HBM, 63.0 free" in line for line in lines)
 
@@ -209,21 +208,21 @@ def test_nodes_without_cpus_are_boxes_with_their_memory_and_kind() -> None:
 def test_a_memory_side_cache_stands_beside_the_memory_that_it_serves() -> None:
     one = machine(Shape(1, 2, 1, 4))
     side = Cache(1, "Unified", 96 << 20, one.nodes[1].cpus, memory_side=True)
-    lines = text_of(dataclasses.replace(one, caches=(*one.caches, side)), 100)
+    lines = text_of(one._replace(caches=(*one.caches, side)), 100)
     assert sum("memory-side cache 96 GiB" in line for line in lines) == 1
 
 
 def test_a_cache_that_spans_nodes_is_told_below_and_draws_no_core_twice() -> None:
     one = machine(Shape(1, 2, 1, 4))
     wide = Cache(3, "Unified", 1024, CpuSet.span(2, 5))
-    one = dataclasses.replace(one, caches=(wide,))
+    one = one._replace(caches=(wide,))
     assert any("L3 1 MiB spans nodes: 0,1" in line for line in text_of(one))
     assert_drawn_whole(one, 80)
 
 
 def test_cpus_of_no_node_package_or_core_are_drawn_too() -> None:
     one = machine(Shape(1, 1, 1, 4))
-    bare = dataclasses.replace(one, packages=(), nodes=(), caches=(), cores=(), node_of={})
+    bare = one._replace(packages=(), nodes=(), caches=(), cores=(), node_of={})
     lines = text_of(bare)
     assert any("of no package or node" in line for line in lines)
     assert any("□□□□" in line for line in lines)
@@ -232,13 +231,13 @@ def test_cpus_of_no_node_package_or_core_are_drawn_too() -> None:
 def test_nodes_that_contradict_each_other_draw_no_core_twice() -> None:
     one = machine(Shape(2, 2, 1, 4))
     same = tuple(node._replace(cpus=one.cpus.online) for node in one.nodes)
-    assert_drawn_whole(dataclasses.replace(one, nodes=same, caches=()), 80)
+    assert_drawn_whole(one._replace(nodes=same, caches=()), 80)
 
 
 def test_devices_stand_in_the_box_of_their_node_and_those_of_unknown_node_below() -> None:
     one = kunpeng()
     last = one.devices[-1]._replace(node=None, node_source=None)
-    lines = text_of(dataclasses.replace(one, devices=(*one.devices[:-1], last)))
+    lines = text_of(one._replace(devices=(*one.devices[:-1], last)))
     assert any("npu d0 d1" in line for line in lines if line.startswith("│"))
     assert not any("d7" in line for line in lines if line.startswith("│"))
     assert any("d7 0000:c2:00.0 N?" in line for line in lines)
@@ -250,7 +249,7 @@ def test_clocks_and_the_speed_of_memory_are_told_below_the_picture(width: int) -
     first, *others = one.nodes
     access = Access(0, CpuSet.of([0]), 95, 95, 20_480, 20_480)
     policy = FrequencyPolicy(one.cpus.online, "performance", "cppc_cpufreq", 200_000, 2_600_000, 200_000, 2_600_000)
-    told = dataclasses.replace(one, nodes=(first._replace(access=(access,)), *others), policies=(policy,))
+    told = one._replace(nodes=(first._replace(access=(access,)), *others), policies=(policy,))
     lines = text_of(told, width)
     text = " ".join(" ".join(lines).split())
     assert "clocks: performance, 0.2-2.6 GHz by cppc_cpufreq" in text

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import reports
 from hypothesis import given, settings
@@ -75,7 +73,7 @@ def memory_only(shape: Shape, *free_gib: float) -> Report:
     on = machine(shape)
     first = len(on.nodes)
     far = tuple(Node(first + at, CpuSet(), 2**26, round(free * 2**20)) for at, free in enumerate(free_gib))
-    return report("x", replace(on, nodes=(*on.nodes, *far)), [], [])
+    return report("x", on._replace(nodes=(*on.nodes, *far)), [], [])
 
 
 @pytest.mark.parametrize("shape", [Shape(1, 1, 1, 4), KUNPENG])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from reports import report
 from shapes import Shape, machine
 
@@ -28,7 +26,7 @@ def test_of_siblings_n_and_n_plus_1_the_second_keeps_its_row() -> None:
     cores = tuple(Core(here, cpu // 8, None, cpu // 8, cpu // 2) for cpu in range(0, 16, 2)
                   if (here := CpuSet.span(cpu, cpu + 1) & base.cpus.online))  # fmt: skip
 
-    assert thread_places(replace(base, cores=cores))[9] == ThreadPlace(8, 1)
+    assert thread_places(base._replace(cores=cores))[9] == ThreadPlace(8, 1)
 
 
 def test_where_no_core_is_whole_the_numbers_tell_nothing() -> None:

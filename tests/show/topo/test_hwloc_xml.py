@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -47,8 +46,7 @@ def crossing() -> Machine:
     strange = (Cache(3, "Instruction", 1, CpuSet.span(0, 3)), Cache(4, "Instruction", 1, CpuSet.span(0, 3)))
     device = Device("10000:01:00.0", 0x030200, "gpu", 0x10DE, 0x2330, "NVIDIA", None, 0, "numa_node", None)
     lost = Device("0000:01:00.0", 0x030200, "gpu", 0x10DE, 0x2330, "NVIDIA", 'a "name" <&>', 2, "numa_node", None)
-    return dataclasses.replace(
-        machine,
+    return machine._replace(
         nodes=nodes,
         nodes_allowed=EMPTY,
         caches=(*machine.caches, *strange, Cache(1, "Unified", 1, EMPTY, memory_side=True)),
@@ -165,7 +163,7 @@ def test_a_node_without_cpus_hangs_where_it_is_reached_best(tmp_path: Path) -> N
 def test_hundreds_of_nodes_inside_each_other_are_written_too() -> None:
     machine = synthetic_machine("core:512 pu:1")
     nodes = tuple(Node(number, CpuSet.span(0, number), 1, None) for number in range(512))
-    text = hwloc_xml(dataclasses.replace(machine, nodes=nodes))
+    text = hwloc_xml(machine._replace(nodes=nodes))
     assert told(read_hwloc_xml(text.encode(), "own.xml"))["nodes"] == [(one.id, one.cpus, 1, {}) for one in nodes]
 
 

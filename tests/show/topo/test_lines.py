@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import tomllib
 from collections.abc import Callable
@@ -35,7 +34,7 @@ def text_of(machine: Machine, width: int = 80) -> list[str]:
 def kept_machine(name: str) -> Machine:
     about = tomllib.loads((MACHINES / name / "about.toml").read_text(encoding="utf-8"))
     root = open_archive(str(MACHINES / name / about["file"]))
-    return dataclasses.replace(build_machine(root, details=True), source=name)
+    return build_machine(root, details=True)._replace(source=name)
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -76,7 +75,7 @@ def test_a_large_arm_server_is_told_in_22_lines() -> None:
 def test_devices_of_unknown_node_stand_below_the_tree_at_the_level_of_the_machine() -> None:
     machine = kunpeng()
     lost = tuple(one._replace(node=None) if at in (0, 7) else one for at, one in enumerate(machine.devices))
-    lines = text_of(dataclasses.replace(machine, devices=lost))
+    lines = text_of(machine._replace(devices=lost))
     at = lines.index("node unknown: npu d0 d7")
     assert lines[at - 1].startswith("└─ node 7")
     assert "npu d1" in lines[4]
@@ -89,7 +88,7 @@ def test_what_the_numbers_of_devices_follow_is_told_by_the_sorts_that_are_there(
     drive = other._replace(kind="nvme", vendor="Samsung")
 
     def told(*devices: Device) -> str:
-        found = device_lines(dataclasses.replace(kunpeng(), devices=devices), 200)
+        found = device_lines(kunpeng()._replace(devices=devices), 200)
         return found[-1].partition(": ")[0]
 
     assert told(npu, other) == told(nic) == "dN is PCI order"
@@ -144,7 +143,7 @@ def with_all_inside(place: Place) -> list[Place]:
 
 def test_what_no_file_tells_of_cpus_is_null_in_the_document() -> None:
     fields = ("isolated", "nohz_full", "rcu_nocbs", "partitioned")
-    document = msgspec.to_builtins(topo_document(dataclasses.replace(kunpeng(), untold=fields)))
+    document = msgspec.to_builtins(topo_document(kunpeng()._replace(untold=fields)))
     assert [document["machine"]["cpus"][name] for name in fields] == [None] * 4
 
 
@@ -153,7 +152,7 @@ def test_offline_disallowed_and_isolated_cpus_are_named_in_the_second_line() -> 
     cpus = machine.cpus._replace(
         offline=CpuSet.parse("192-195"), allowed=CpuSet.parse("0-47"), isolated=CpuSet.parse("2-23")
     )
-    told = text_of(dataclasses.replace(machine, cpus=cpus, nodes_allowed=CpuSet.parse("0-1")), 120)[1]
+    told = text_of(machine._replace(cpus=cpus, nodes_allowed=CpuSet.parse("0-1")), 120)[1]
     assert told == "offline: 192-195; allowed: 0-47 (48 of 192); memory of nodes 0-1 only; isolated: 2-23"
 
 
@@ -162,7 +161,7 @@ def test_offline_disallowed_and_isolated_cpus_are_named_in_the_second_line() -> 
     [("1", "memory of node 1 only"), ("1-2", "memory of nodes 1-2 only"), ("", "memory of no node only")],
 )
 def test_one_memory_node_is_a_node_and_two_are_nodes(allowed: str, told: str) -> None:
-    machine = dataclasses.replace(kunpeng(), nodes_allowed=CpuSet.parse(allowed))
+    machine = kunpeng()._replace(nodes_allowed=CpuSet.parse(allowed))
     assert told in ", ".join(text_of(machine, 120)[:2])
 
 
@@ -175,7 +174,7 @@ def sibling_pairs(online: CpuSet) -> Machine:
     """Cores of CPUs n and n+1, each thread with a first-level cache of its own."""
     caches = [Cache(1, kind, 32, CpuSet.of([cpu])) for cpu in online for kind in ("Data", "Instruction")]
     cores = [Core(CpuSet.span(cpu, cpu + 1) & online, 0, None, 0, cpu // 2) for cpu in range(0, 8, 2)]
-    return dataclasses.replace(kunpeng(), caches=tuple(caches), cores=tuple(cores), clusters=())
+    return kunpeng()._replace(caches=tuple(caches), cores=tuple(cores), clusters=())
 
 
 def test_figures_of_memory_are_a_column_in_a_narrow_window_too() -> None:
@@ -189,7 +188,7 @@ def test_unknown_is_a_question_mark_and_never_a_zero() -> None:
     nodes = tuple(node._replace(memory_kib=None, free_kib=None) for node in machine.nodes)
     devices = tuple(one._replace(node=None, node_source=None) for one in machine.devices)
     cpus = machine.cpus._replace(allowed=None)
-    unknown = dataclasses.replace(machine, arch=None, model=None, nodes=nodes, devices=devices, cpus=cpus)
+    unknown = machine._replace(arch=None, model=None, nodes=nodes, devices=devices, cpus=cpus)
     lines = text_of(unknown)
     assert lines[0].startswith("architecture ?, model ?: 4 packages")
     assert "memory ?" in "".join(lines[:2])
@@ -203,7 +202,7 @@ def test_a_node_that_crosses_packages_is_named_in_words() -> None:
     first, second, third, *others = machine.nodes
     crossing = first._replace(cpus=CpuSet.parse("0-23,48-50"), packages=(0, 1))
     cut = third._replace(cpus=CpuSet.parse("51-71"))
-    lines = text_of(dataclasses.replace(machine, nodes=(crossing, second, cut, *others)))
+    lines = text_of(machine._replace(nodes=(crossing, second, cut, *others)))
     assert "node 0 spans packages 0, 1" in lines
     assert "L3 24 MiB spans nodes: 0,2" in lines
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,7 +107,7 @@ def test_of_one_device_alone_it_says_which_and_that_a_matrix_needs_two() -> None
 
 def test_without_devices_it_says_so_and_without_files_of_pci_that_nothing_is_known() -> None:
     assert whole(machine_of(), width=60) == ["no accelerator and no network card is listed on a PCI bus", "  here"]
-    unread = replace(machine_of(), notes=("no PCI files: accelerators are unknown",))
+    unread = machine_of()._replace(notes=("no PCI files: accelerators are unknown",))
     assert whole(unread, width=60) == [
         "accelerators, network cards and the links between them are",
         "  unknown: there is no /sys/bus/pci",

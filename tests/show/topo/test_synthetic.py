@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,18 +38,18 @@ def test_a_large_server_is_one_line() -> None:
 
 def test_the_description_of_an_irregular_machine_is_refused_with_the_level() -> None:
     machine = epyc()
-    shorn = dataclasses.replace(machine, caches=machine.caches[:-1])
+    shorn = machine._replace(caches=machine.caches[:-1])
     with pytest.raises(UsageError, match="Package 1 holds 11 × L3Cache, 8 × L2Cache"):
         synthetic_text(shorn)
     node = machine.nodes[1]._replace(memory_kib=1 << 20)
     with pytest.raises(UsageError, match="nodes 1 and 0 differ in memory by more than a tenth"):
-        synthetic_text(dataclasses.replace(machine, nodes=(machine.nodes[0], node)))
+        synthetic_text(machine._replace(nodes=(machine.nodes[0], node)))
     crossing = Core(CpuSet.of([95, 96]), None, None, None)
     with pytest.raises(UsageError, match="Core of CPUs 95-96: crosses the Package"):
-        synthetic_text(dataclasses.replace(machine, cores=(*machine.cores, crossing)))
+        synthetic_text(machine._replace(cores=(*machine.cores, crossing)))
     cache = machine.caches[0]._replace(size_kib=1)
     with pytest.raises(UsageError, match="the caches of level 1 are not all of one type and size"):
-        synthetic_text(dataclasses.replace(machine, caches=(cache, *machine.caches[1:])))
+        synthetic_text(machine._replace(caches=(cache, *machine.caches[1:])))
 
 
 SMALL_COUNTS = st.integers(1, 3)

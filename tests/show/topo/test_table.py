@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def test_a_machine_of_2048_cpus_is_a_table_of_as_many_rows() -> None:
 
 def test_offline_disallowed_and_isolated_cpus_are_flagged() -> None:
     one = machine(Shape(1, 1, 1, 8), offline="2-3", isolated="5")
-    one = dataclasses.replace(one, cpus=one.cpus._replace(allowed=CpuSet.parse("0-1,4-5")))
+    one = one._replace(cpus=one.cpus._replace(allowed=CpuSet.parse("0-1,4-5")))
     rows = {line.split()[0]: line.split()[-3:] for line in text_of(one, 120) if line[0].isdecimal()}
     assert rows == {
         "0-1": ["yes", "yes", "no"],
@@ -69,7 +68,7 @@ def test_offline_disallowed_and_isolated_cpus_are_flagged() -> None:
 def test_a_core_of_an_isolated_partition_is_isolated_though_no_file_tells_of_isolcpus() -> None:
     one = machine(Shape(1, 1, 1, 3, 2))
     partitioned = CpuSet.of(one.cores[1].cpus) | CpuSet.of([one.cores[2].cpus.first])
-    one = dataclasses.replace(one, cpus=one.cpus._replace(partitioned=partitioned), untold=("isolated",))
+    one = one._replace(cpus=one.cpus._replace(partitioned=partitioned), untold=("isolated",))
     assert [line.split()[-1] for line in text_of(one, 200, "core")[1:4]] == ["?", "yes", "?"]
 
 
@@ -78,7 +77,7 @@ def test_speed_and_kind_stand_in_the_row_of_a_cpu() -> None:
     kinds = (CoreKind(CpuSet.span(0, 1), "P", None, 5_000_000), CoreKind(CpuSet.span(2, 3), "E", None, None))
     cores = tuple(core._replace(kind="P" if core.cpus.first < 2 else "E") for core in one.cores)
     policy = FrequencyPolicy(CpuSet.span(2, 3), None, None, None, 3_000_000, None, 3_900_000)
-    lines = text_of(dataclasses.replace(one, kinds=kinds, cores=cores, policies=(policy,)))
+    lines = text_of(one._replace(kinds=kinds, cores=cores, policies=(policy,)))
     assert [line.split() for line in lines[:3]] == [
         ["CPU", "kind", "max", "GHz"],
         ["0-1", "P", "5.0"],
@@ -102,9 +101,7 @@ def test_the_distances_of_many_nodes_stand_below() -> None:
 def test_memory_only_nodes_and_huge_pages_are_told() -> None:
     one = machine(Shape(1, 1, 1, 4))
     far = Node(5, EMPTY, 64 << 20, None, (), "CXL", {}, (HugePages(2048, 512, 512),), tier=6)
-    row = next(
-        line for line in text_of(dataclasses.replace(one, nodes=(*one.nodes, far)), 200, "node") if line[0] == "5"
-    )
+    row = next(line for line in text_of(one._replace(nodes=(*one.nodes, far)), 200, "node") if line[0] == "5")
     assert row.split()[:4] == ["5", "none", "–", "–"]
     assert "CXL" in row
     assert "512 of 2 MiB" in row
