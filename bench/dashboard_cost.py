@@ -22,13 +22,17 @@ def seconds_in_terminal(command: tuple[str, ...], length_s: float) -> float:
     if pid == 0:
         os.environ["TERM"] = "xterm-256color"
         os.execvp(command[0], command)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    reader = threading.Thread(target=_drain, args=(terminal,), daemon=True)
-    reader.start()
+    resize(terminal)
     time.sleep(length_s)
     os.write(terminal, b"q")
     _, _, usage = os.wait4(pid, 0)
     return usage.ru_utime + usage.ru_stime
+
+
+def resize(terminal: int) -> None:
+    """Makes a terminal 120×40, and reads what is written to it until it is closed."""
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    threading.Thread(target=_drain, args=(terminal,), daemon=True).start()
 
 
 def _drain(terminal: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dashboard_cost
+import recording_cost
+import sampler_cost
 import steer_cost
 import topo_cost
 import watch_cost
@@ -10,7 +12,7 @@ import watch_cost
 
 def main() -> None:
     """Runs them."""
-    for bench in (topo_cost, watch_cost, dashboard_cost, steer_cost):
+    for bench in (topo_cost, sampler_cost, watch_cost, recording_cost, dashboard_cost, steer_cost):
         bench.main()
         print()
 

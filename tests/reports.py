@@ -12,7 +12,7 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job, Rank
 from numascope.observe.roles import Role
-from numascope.observe.sample import ProcessFacts, Sample, ThreadKey, Threads
+from numascope.observe.sample import NOBODY, ProcessFacts, Sample, ThreadKey
 from numascope.plan.objects import Place, Plan, Target
 from numascope.review.report import Finding, NodeRates, Outside, Placement, RankView, Report, Verdict
 
@@ -74,7 +74,7 @@ def escape_of(one: Placement) -> Finding:
 
 def sample(number: int = 7, *, ended: bool = False) -> Sample:
     """An instant with no columns: screens read placements."""
-    columns = Threads((), (), (), (), (), (), (), (), (), (), {})
+    columns = NOBODY
     return Sample(number, 1_000_000_000 * number, 1_700_000_000.0 + number, columns, {}, {}, {}, ended=ended)
 
 

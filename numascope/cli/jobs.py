@@ -10,13 +10,16 @@ import click
 def jobs(*, as_json: bool) -> None:
     """List the training jobs of this machine: launcher, ranks, devices, and the plan that each was started with."""
     from numascope.cli.output import echo_json, echo_lines, wants_colour
+    from numascope.host.opened import device_files
     from numascope.host.root import HostRoot
     from numascope.observe.facts import scan_facts
-    from numascope.observe.jobs import find_jobs
+    from numascope.observe.jobs import find_jobs, with_held
     from numascope.show.jobs import jobs_document, jobs_lines
 
-    facts = scan_facts(HostRoot())
+    root = HostRoot()
+    facts = scan_facts(root)
     found = find_jobs(facts)
+    found = with_held(found, {rank.pid: device_files(root, rank.pid) for job in found for rank in job.ranks})
     unread = sum(1 for one in facts.values() if one.environ is None and one.cmdline)
     hidden = (
         [

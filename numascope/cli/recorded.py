@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numascope
@@ -22,7 +22,7 @@ from numascope.review.report import Report
 from numascope.review.watch import Question, Watch
 from numascope.show.remedy_lines import remedy_parts
 
-_LEAST_GAP_S: Final = 0.05
+_LEAST_GAP_S: Final = 0.01
 _MOST_NAMED: Final = 8
 _OF_THEN: Final = "for the recorded machine, as it was"
 
@@ -53,18 +53,20 @@ class ReplaySession:
     watch: Watch
     question: Question
     speed: float = 1.0
+    """How many times as fast as it was; any thread may set it."""
     last: Report | None = None
     is_recorded = True
+    _gap_s: float = field(default=0.0, init=False)
 
     @property
     def interval_s(self) -> float:
         """How long to wait before the next step."""
-        return max(_LEAST_GAP_S, self.replay.gap_s / self.speed)
+        return max(_LEAST_GAP_S, self._gap_s / self.speed)
 
     @property
     def pace(self) -> str:
         """`×4`: so many times as fast as it was."""
-        return f"×{self.speed:g}"
+        return f"×{self.speed:.4g}"
 
     def step(self) -> Report:
         """The report of the next frame; after the last one that again, marked as ended."""
@@ -73,6 +75,7 @@ class ReplaySession:
                 self.last = replace(self.last, ended=True, notes=(*self.last.notes, *self._lost(), RECORDING_ENDS))
             return self.last
         self.last = _of_then(self.watch.step())
+        self._gap_s = self.replay.gap_s  # kept, as the replay itself must not be asked while it reads a frame
         return self.last
 
     def look(self, for_s: float, samples: int = SAMPLES) -> Report:

@@ -11,7 +11,13 @@ from numascope.cli.arguments import FilePath
 @click.command(short_help="Look at a recording in the dashboard, or print its end.")
 @click.argument("path", metavar="FILE", type=FilePath())
 @click.option("--plan", type=FilePath(), default=None, help="Judge against this plan instead of the recorded one.")
-@click.option("--speed", type=click.FloatRange(0.1, 1000), default=1.0, show_default=True, help="Times as fast.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0.1, 1000),
+    default=1.0,
+    show_default=True,
+    help="Times as fast; < and > change it.",
+)
 @click.option("--once", is_flag=True, help="Print one page of text, of its end, and end; judges as diff does.")
 @options.fail_on("--once")
 @options.width()

@@ -20,6 +20,7 @@ from numascope.observe.select import Wanted, roots_of, select_jobs
 from numascope.observe.strangers import StrangerScan
 from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.objects import SCHEDULER, Plan, Subject
+from numascope.review.conditions import IrqPlaces
 from numascope.review.report import Report
 from numascope.review.watch import PENDING_FOR_S, Question, Watch
 from numascope.tui.source import ReportSource
@@ -103,7 +104,8 @@ def open_session(
         window_s = _NOHZ_WINDOW_S
     partial = source == UNUSABLE
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial)
-    watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question)
+    irqs = IrqPlaces(sampler.irq_cpus, sampler.irq_node)
+    watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question, irqs)
     return Session(watch, sampler, question, interval_s, plan_data)
 
 
@@ -120,7 +122,7 @@ def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:
 def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: list[str]) -> tuple[Wanted, ...]:
     """The targets that exist; an error where none does, a note for each that does not."""
     present = tuple(one for one in targets if one.pid in facts)
-    missing = [_why_missing(root, one.pid) for one in targets if one.pid not in facts]
+    missing = [why_missing(root, one.pid) for one in targets if one.pid not in facts]
     if not present:
         raise missing[0]
     notes.extend(str(error) for error in missing)
@@ -130,7 +132,8 @@ def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: lis
     return present
 
 
-def _why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
+def why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
+    """Why no process of this number is seen: hidden, gone, a thread of another, or a number of a container."""
     inner = _of_container(root, pid)
     try:
         os.kill(pid, 0)

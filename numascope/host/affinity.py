@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Iterable
+from itertools import repeat
 from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import AbsentError, DeniedError
 
 _LARGEST_BYTES: Final = 1 << 16
+_MOST_SETS: Final = 1 << 16
 
 
 class AffinityReader:
@@ -19,12 +20,12 @@ class AffinityReader:
 
     def __init__(self) -> None:
         # No argtypes: their conversion costs more than the call. The size is kept as a C value for the same reason.
-        self._call = ctypes.CDLL(None, use_errno=True).sched_getaffinity
+        self.call = ctypes.CDLL(None, use_errno=True).sched_getaffinity
         size = 8
         while True:
             self._buffer = ctypes.create_string_buffer(size)
-            self._size = ctypes.c_size_t(size)
-            if self._call(0, self._size, self._buffer) == 0:
+            self.size = ctypes.c_size_t(size)
+            if self.call(0, self.size, self._buffer) == 0:
                 break
             if size >= _LARGEST_BYTES:
                 raise DeniedError(ctypes.get_errno(), "sched_getaffinity gives no mask on this kernel")
@@ -33,32 +34,64 @@ class AffinityReader:
 
     def read(self, tid: int) -> CpuSet:
         """The CPUs that a thread may use (sched_getaffinity(2)); AbsentError, DeniedError."""
-        if self._call(tid, self._size, self._buffer) != 0:
+        if self.call(tid, self.size, self._buffer) != 0:
             code = ctypes.get_errno()
             kind = AbsentError if code == errno.ESRCH else DeniedError
             raise kind(code, os.strerror(code), f"affinity of thread {tid}")
-        return self._interned(self._buffer.raw)
+        return self.intern(self._buffer.raw)
 
-    def read_all(self, tids: Iterable[int]) -> tuple[list[CpuSet | None], int]:
-        """The same for many threads, None for each that cannot be read, and how many these are; `read` tells why."""
-        call, size, buffer, sets = self._call, self._size, self._buffer, self._sets
-        found: list[CpuSet | None] = []
-        missing = 0
-        for tid in tids:
-            if call(tid, size, buffer):
-                found.append(None)
-                missing += 1
-                continue
-            raw = buffer.raw
-            known = sets.get(raw)
-            found.append(self._interned(raw) if known is None else known)
-        return found, missing
+    def table(self) -> MaskTable:
+        """Room for the masks of many threads."""
+        return MaskTable(self)
 
-    def _interned(self, raw: bytes) -> CpuSet:
+    def intern(self, raw: bytes) -> CpuSet:
+        """The set that these bytes of a mask stand for, always the same object for the same bytes."""
         known = self._sets.get(raw)
         if known is None:
+            if len(self._sets) >= _MOST_SETS:
+                self._sets.clear()
             known = self._sets[raw] = CpuSet(int.from_bytes(raw, "little"))
         return known
+
+
+class MaskTable:
+    """The masks of many threads in one piece of memory: where no byte of it changed, nobody's mask did."""
+
+    def __init__(self, reader: AffinityReader) -> None:
+        self._reader = reader
+        self._tids: list[int] = []
+        self._buffer = ctypes.create_string_buffer(0)
+        self._places: list[ctypes.c_void_p] = []
+        self._raw = b""
+        self._found: list[CpuSet | None] = []
+
+    def read(self, tids: list[int]) -> tuple[list[CpuSet | None], int]:
+        """The mask of each thread, None for each that cannot be read, and how many these are; the reader's `read` tells why.
+
+        While nothing changes the list is the same object.
+        """
+        call, size = self._reader.call, self._reader.size
+        if tids != self._tids:
+            self._make_room(tids)
+        # The loop is C's: in Python it would cost more than the calls.
+        failed = list(map(call, tids, repeat(size), self._places))
+        raw = self._buffer.raw
+        if raw == self._raw and not any(failed):
+            return self._found, 0
+        width, intern = size.value, self._reader.intern
+        self._found = [None if code else intern(raw[at * width : (at + 1) * width]) for at, code in enumerate(failed)]
+        missing = len(failed) - failed.count(0)
+        self._raw = b"" if missing else raw
+        return self._found, missing
+
+    def _make_room(self, tids: list[int]) -> None:
+        self._tids = list(tids)
+        if len(tids) != len(self._places):
+            width = self._reader.size.value
+            self._buffer = ctypes.create_string_buffer(width * len(tids))
+            first = ctypes.addressof(self._buffer)
+            self._places = [ctypes.c_void_p(first + at * width) for at in range(len(tids))]
+        self._raw = b""
 
 
 def own_affinity() -> CpuSet:

@@ -11,7 +11,7 @@ from numascope.errors import InputError
 from numascope.host.confined import open_below
 
 MOST_BYTES: Final = 8 << 20
-"""No file that numascope reads as a whole is larger: `/proc/interrupts` of the largest machines stays below."""
+"""No file that numascope reads as a whole is larger, `/proc/interrupts` aside, whose reader has a limit of its own."""
 
 _PIECE: Final = 1 << 16
 _GONE: Final = frozenset({errno.ENOENT, errno.ESRCH, errno.ENOTDIR, errno.ENODEV, errno.ENXIO})

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Final
 
-from numascope.host import procfs
+from numascope.host import parse, procfs
 from numascope.host.root import DeniedError, HostRoot
 from numascope.host.system.cgroups import cpuset_of
 from numascope.host.text import safe_text
@@ -14,10 +14,12 @@ from numascope.observe.sample import ProcessFacts
 
 WANTED_ENVIRONMENT: Final = (
     "MS_", "MSRUN_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "DEVICE_ID",
-    "MASTER_", "TORCHELASTIC_", "ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "MASTER_", "TORCHELASTIC_", "*_VISIBLE_DEVICES", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_ess_jobid", "PMIX_RANK",
+    "PMIX_NAMESPACE", "PRTE_LAUNCHED", "JAX_PROCESS_ID", "JAX_NUM_PROCESSES", "JAX_COORDINATOR_ADDRESS",
+    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_ID", "SLURM_JOB_ID", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS",
     "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CPU_AFFINITY", "NCCL_",
 )  # fmt: skip
-"""The variables that say who a process is or that rebind threads; no other is kept."""
+"""The variables that say who a process is or that rebind threads, by their start or (`*`) their end; no other is kept."""
 
 REBINDING: Final = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 """The variables by which an OpenMP runtime narrows threads behind everybody's back."""
@@ -42,18 +44,20 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
     stat = procfs.stat_of(root, pid)
     if stat is None:
         return None
-    environ = procfs.environ_of(root, pid, WANTED_ENVIRONMENT)
-    uid_line = procfs.status_of(root, pid).get("Uid", "").split()
+    who = pid if stat.state not in "ZX" else procfs.speaker_of(root, pid)
+    environ = procfs.environ_of(root, who, WANTED_ENVIRONMENT)
+    status = procfs.status_of(root, who)
+    uid_line, numbers = status.get("Uid", "").split(), status.get("NSpid", "").split()
     policy, policy_denied, cpuset = None, False, None
     libraries: tuple[str, ...] = ()
     if deep:
         try:
-            policy = procfs.policy_of(root, pid)
+            policy = procfs.policy_of(root, who)
         except DeniedError:
             policy_denied = True
-        cpuset = cpuset_of(root, pid).cpus
+        cpuset = cpuset_of(root, who).cpus
         if environ is not None and any(name in environ for name in REBINDING):
-            libraries = procfs.mapped_libraries(root, pid, _OPENMP_RUNTIMES)
+            libraries = procfs.mapped_libraries(root, who, _OPENMP_RUNTIMES)
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - stat.starttime_ticks / _TICKS_PER_S
     return ProcessFacts(
         pid=pid,
@@ -61,7 +65,7 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
         starttime_ticks=stat.starttime_ticks,
         sid=stat.sid,
         comm=stat.comm,
-        cmdline=procfs.cmdline_of(root, pid),
+        cmdline=procfs.cmdline_of(root, who),
         environ=None if environ is None else {key: safe_text(value) for key, value in environ.items()},
         uid=int(uid_line[0]) if uid_line else None,
         threads=stat.threads,
@@ -71,6 +75,8 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
         started_s=time.time() - age_s,
         libraries=libraries,
         start_stack=stat.start_stack,
+        mems_allowed=parse.id_list(status.get("Mems_allowed_list", "").encode()),
+        inner_pid=int(numbers[-1]) if len(numbers) > 1 and numbers[-1].isdecimal() else None,
     )
 
 

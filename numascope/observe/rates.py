@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from numascope.observe.sample import Sample
 
@@ -57,3 +58,39 @@ def loads_between(before: Sample, after: Sample) -> Mapping[int, float | None]:
         busy = None if then is None else difference(then.busy, now.busy)
         loads[cpu] = min(1.0, busy / total) if total and busy is not None else None
     return loads
+
+
+class CpuShares(NamedTuple):
+    """What a CPU did with the time between two samples, each 0 to 1; `irq` is time in interrupts, `steal` what a hypervisor took."""
+
+    user: float
+    system: float
+    irq: float
+    iowait: float
+    steal: float
+
+    @property
+    def busy(self) -> float:
+        """All that was work."""
+        return self.user + self.system + self.irq
+
+
+def shares_between(before: Sample, after: Sample) -> Mapping[int, CpuShares]:
+    """CPU → its shares; idle and iowait may run backward, such a CPU is left out, as is one that was not there."""
+    found: dict[int, CpuShares] = {}
+    for cpu, now in after.cpu_ticks.items():
+        then = before.cpu_ticks.get(cpu)
+        total = None if then is None else difference(then.total, now.total)
+        if then is None or not total:
+            continue
+        parts = [
+            difference(*pair)
+            for pair in (
+                (then.user, now.user), (then.system, now.system), (then.irq, now.irq), (then.iowait, now.iowait),
+                (then.steal, now.steal),
+            )
+        ]  # fmt: skip
+        known = [min(1.0, part / total) for part in parts if part is not None]
+        if len(known) == len(parts):
+            found[cpu] = CpuShares(*known)
+    return found

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
+from numascope.host.parse_sched import SchedCounters, Scheduling
+from numascope.host.parse_stat import CpuTicks
+from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.interrupts import Interrupt
 
 
 class ThreadKey(NamedTuple):
@@ -22,8 +26,8 @@ class ThreadKey(NamedTuple):
 class Threads:
     """Columns of equal length, one entry a thread; None is unknown, never 0.
 
-    `cpus`, `states`, `migrations` are as of the sample number in `seen` (at most ten samples old);
-    `run_ns`, `wait_ns`, `slices` (schedstat) and `allowed` are of this sample.
+    `cpus`, `states`, `scheduling`, `migrations`, `counters` are as of the sample number in `seen` (at most ten samples old where
+    somebody waits for a CPU, forty where nobody does); `run_ns`, `wait_ns`, `slices` (schedstat) and `allowed` are of this sample.
     """
 
     keys: tuple[ThreadKey, ...]
@@ -35,16 +39,14 @@ class Threads:
     wait_ns: tuple[int | None, ...]
     slices: tuple[int | None, ...]
     migrations: tuple[int | None, ...]
+    scheduling: tuple[Scheduling, ...]
+    counters: tuple[SchedCounters, ...]
     seen: tuple[int, ...]
     row_of: Mapping[ThreadKey, int]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuTicks:
-    """Clock ticks of one CPU since boot (`/proc/stat`): `busy` is all but idle, iowait and steal."""
-
-    busy: int
-    total: int
+NOBODY: Final = Threads((), (), (), (), (), (), (), (), (), (), (), (), {})
+"""No thread at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,12 @@ class ProcessFacts:
     libraries: tuple[str, ...] = ()
     start_stack: int = 0
     """Where its stack begins, which tells one program of a process from the next; 0 where it may not be read."""
+    mems_allowed: CpuSet | None = None
+    """The memory nodes that its cpuset lets it use (`Mems_allowed_list` of `status`)."""
+    cgroup: str | None = None
+    """Its cgroup of the cpu controller, a key of `Sample.cgroups`."""
+    inner_pid: int | None = None
+    """Its number in its own pid namespace, where that is another one than ours (`NSpid` of `status`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +106,22 @@ class Sample:
     """Threads that went away between being listed and being read."""
     denied: tuple[str, ...] = ()
     """What could not be read, and why, in words."""
+    cgroups: Mapping[str, CgroupLoad] = field(default_factory=dict)
+    """CPU quota, throttling and pressure of the cgroups of the watched processes, by `ProcessFacts.cgroup`."""
+    clocks_khz: Mapping[int, int] = field(default_factory=dict)
+    """CPU → its clock as last read; only CPUs that are busy are asked."""
+    interrupts: tuple[Interrupt, ...] = ()
+    """Interrupts of devices by CPU, per second, over the last ten seconds that were looked at."""
+    unseen_ns: Mapping[int, int] = field(default_factory=dict)
+    """Process → CPU time of its threads that no sample has: of those that lived and died between two, and the last of those that ended."""
     ended: bool = False
     """None of the watched processes is left; the columns are then empty."""
     cost_ns: int = 0
     """CPU time that taking this sample cost numascope."""
     own_ns: int = 0
     """CPU time that all of numascope had used by then."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+
+EMPTY_SAMPLE: Final = Sample(0, 0, 0.0, NOBODY, {}, {}, {})
+"""Nothing seen."""

@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from numascope.cpuset import CpuSet
+from numascope.host import procfs
 from numascope.host.affinity import AffinityReader
 from numascope.host.parse_proc import parse_schedstat
+from numascope.host.parse_stat import CpuTicks
 from numascope.host.root import AbsentError, DeniedError, HostRoot
 from numascope.host.system import counters
+from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.cgroups import CgroupWatch
+from numascope.observe.columns import Columns
 from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.facts import read_facts
-from numascope.observe.sample import CpuTicks, NodeCounters, ProcessFacts, Sample, Threads
+from numascope.observe.sample import NOBODY, ProcessFacts, Sample, Threads
+from numascope.observe.surroundings import SurroundingsWatch
 from numascope.observe.tree import ProcessTree
-from numascope.observe.watched import Columns, WatchedProcess
+from numascope.observe.waiting import WaitWatch
+from numascope.observe.watched import HIDDEN, WatchedProcess
 
 _FACTS_AGAIN: Final = 10
 """Arguments, cpuset and memory policy of a process are read again every so many seconds."""
 
-_NOBODY: Final = Threads((), (), (), (), (), (), (), (), (), (), {})
+_MOST_DENIED: Final = 64
 
 
 class Sampler:
     """Samples the given processes and, with `follow`, all that they start; one thread at a time may use it."""
 
-    def __init__(self, root: HostRoot, pids: Iterable[int], nodes: Iterable[int] = (), *, follow: bool = True) -> None:
+    def __init__(
+        self,
+        root: HostRoot,
+        pids: Iterable[int],
+        nodes: Iterable[int] = (),
+        *,
+        follow: bool = True,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        procfs.check_numbers(root)
         self._root = root
         self._tree = ProcessTree(root, pids, follow=follow)
-        self._nodes = tuple(nodes)
+        self._surroundings = SurroundingsWatch(root, tuple(nodes), clock_ns)
+        self._cgroups = CgroupWatch(root)
         self._affinity = AffinityReader()
         self._budget = DescriptorBudget()
         self._processes: dict[int, WatchedProcess] = {}
@@ -38,7 +56,10 @@ class Sampler:
         self._facts_read_s: dict[int, float] = {}
         self._denied: dict[int, str] = {}
         self._ticks_only = not schedstat_moves(root)
-        self._threads = _NOBODY
+        self._threads = NOBODY
+        self._clock_ns = clock_ns
+        self._loads: Mapping[str, CgroupLoad] = {}
+        self._waiting = WaitWatch()
         self._number = 0
 
     def close(self) -> None:
@@ -56,67 +77,101 @@ class Sampler:
         """One look at all watched threads, now."""
         began_ns = time.thread_time_ns()
         self._number += 1
-        vanished = self._refresh_processes()
+        around = self._surroundings.look()
+        vanished = self._refresh_processes(self._clock_ns(), around.cpu_ticks)
         self._threads = _threads([self._processes[pid].columns for pid in sorted(self._processes)], self._threads)
         notes = (
             ("this kernel keeps no schedstat: CPU time in steps of 10 ms, waits unknown",) if self._ticks_only else ()
         )
+        processes = {pid: self._facts[pid] for pid in sorted(self._processes) if pid in self._facts}
+        self._loads = self._cgroups.loads({one.cgroup for one in processes.values() if one.cgroup is not None})
         return Sample(
             number=self._number,
-            monotonic_ns=time.monotonic_ns(),
+            monotonic_ns=self._clock_ns(),
             wall_s=time.time(),
             threads=self._threads,
-            processes={pid: self._facts[pid] for pid in sorted(self._processes) if pid in self._facts},
-            cpu_ticks={cpu: CpuTicks(*ticks) for cpu, ticks in counters.cpu_ticks(self._root).items()},
-            nodes={node: self._node(node) for node in self._nodes},
+            processes=processes,
+            cpu_ticks=around.cpu_ticks,
+            nodes=around.nodes,
+            cgroups=self._loads,
+            clocks_khz=around.clocks_khz,
+            interrupts=around.interrupts,
+            unseen_ns={
+                pid: unseen_ns
+                for pid in sorted(self._processes)
+                if (unseen_ns := self._processes[pid].unseen_ns) is not None
+            },
             vanished=vanished,
             denied=tuple(self._denied[pid] for pid in sorted(self._denied)),
-            ended=not self._processes,
+            ended=not self._processes and not self._denied,
             cost_ns=time.thread_time_ns() - began_ns,
             own_ns=time.process_time_ns(),
             notes=notes,
         )
 
-    def _refresh_processes(self) -> int:
+    def irq_cpus(self, irq: int) -> CpuSet | None:
+        """Where an interrupt goes, as of the last ten seconds; None where this user may not know."""
+        return self._surroundings.interrupts.cpus_of(irq)
+
+    def irq_node(self, irq: int) -> int | None:
+        """The NUMA node of an interrupt's device, likewise."""
+        return self._surroundings.interrupts.node_of(irq)
+
+    def _refresh_processes(self, now_ns: int, ticks: Mapping[int, CpuTicks]) -> int:
         vanished = 0
         queues = counters.run_queues(self._root)
-        # A thread waits behind another only where two are runnable besides the one that asks.
-        waiting = queues is None or queues.runnable > 2
+        some_us = self._pressure_us()
+        rotation = self._waiting.rotation(now_ns, queues, some_us, ticks, len(self._threads.keys))
         for pid in self._tree.members(None if queues is None else queues.newest_pid):
-            process = self._processes.get(pid)
+            process = self._processes.get(pid) or self._open(pid)
             if process is None:
-                process = self._open(pid)
-            if process is None or not process.refresh(self._number, waiting=waiting):
+                continue
+            if not process.refresh(self._number, rotation):
                 self._drop(pid)
                 continue
             vanished += process.vanished
-            if process.denied is not None:
-                self._denied[pid] = process.denied
+            self._note(pid, process.denied)
             # A mask that changed may have been changed by its cpuset.
-            self._refresh_facts(pid, again=process.execed or process.rebound)
+            self._refresh_facts(pid, now_ns // 1_000_000_000, again=process.execed or process.rebound)
         return vanished
 
+    def _pressure_us(self) -> int | None:
+        """Time for which threads waited for a CPU: of the watched cgroups where each has its own count, else of the whole machine."""
+        own = [one.cpu_some_us for one in self._loads.values() if one.pressure_is_own and one.cpu_some_us is not None]
+        return sum(own) if own and len(own) == len(self._loads) else counters.cpu_pressure_us(self._root)
+
     def _open(self, pid: int) -> WatchedProcess | None:
+        """None where it is gone, or alive and may not be read: then it is asked again at the next sample."""
         try:
             process = WatchedProcess(self._root, pid, self._affinity, self._budget, ticks_only=self._ticks_only)
         except AbsentError:
+            if procfs.is_hidden(self._root, pid):
+                self._note(pid, f"threads of {pid}: {HIDDEN}")
+            else:
+                self._drop(pid)
             return None
         except DeniedError as error:
-            self._denied[pid] = f"threads of {pid}: {error.strerror}"
+            self._note(pid, f"threads of {pid}: {error.strerror}")
             return None
         self._processes[pid] = process
         return process
+
+    def _note(self, pid: int, denied: str | None) -> None:
+        if denied is None:
+            self._denied.pop(pid, None)
+        elif pid in self._denied or len(self._denied) < _MOST_DENIED:
+            self._denied[pid] = denied
 
     def _drop(self, pid: int) -> None:
         process = self._processes.pop(pid, None)
         if process is not None:
             process.close()
+        self._denied.pop(pid, None)
         self._tree.drop(pid)
         self._facts.pop(pid, None)
         self._facts_read_s.pop(pid, None)
 
-    def _refresh_facts(self, pid: int, *, again: bool) -> None:
-        now_s = time.monotonic()
+    def _refresh_facts(self, pid: int, now_s: float, *, again: bool) -> None:
         due = self._facts_read_s.get(pid)
         if not again and due is not None and now_s < due:
             return
@@ -125,20 +180,11 @@ class Sampler:
         facts, old = read_facts(self._root, pid), self._facts.get(pid)
         if facts is None:
             return
+        facts = replace(facts, cgroup=self._cgroups.find(procfs.speaker_of(self._root, pid)))
         if old is not None and old.starttime_ticks == facts.starttime_ticks:
             facts = replace(facts, started_s=old.started_s)  # the wall clock is not that steady
         # Equal facts stay the old object: a new one makes everybody's part be looked at again.
         self._facts[pid] = facts if old is None or facts != old else old
-
-    def _node(self, node: int) -> NodeCounters:
-        free_kib, pages = counters.node_counters(self._root, node)
-        return NodeCounters(
-            free_kib=free_kib,
-            hit=pages.get("numa_hit"),
-            miss=pages.get("numa_miss"),
-            foreign=pages.get("numa_foreign"),
-            other_node=pages.get("other_node"),
-        )
 
 
 def schedstat_moves(root: HostRoot) -> bool:
@@ -170,6 +216,8 @@ def _threads(processes: list[Columns], before: Threads) -> Threads:
         wait_ns=tuple(chain.from_iterable(one.wait_ns for one in processes)),
         slices=tuple(chain.from_iterable(one.slices for one in processes)),
         migrations=tuple(chain.from_iterable(one.migrations for one in processes)),
+        scheduling=tuple(chain.from_iterable(one.scheduling for one in processes)),
+        counters=tuple(chain.from_iterable(one.counters for one in processes)),
         seen=tuple(chain.from_iterable(one.seen for one in processes)),
         row_of=before.row_of if same else {key: at for at, key in enumerate(keys)},
     )

@@ -53,7 +53,7 @@ def bound_actors(online: int) -> tuple[str, ...]:
 
 def planned_cpus(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
     """All CPUs that the plan names for a subject, whatever the role; in numa mode those of its nodes on this machine."""
-    return _union(_rule_cpus(rule, machine) for rule in plan.rules if rule.subject == subject)
+    return _union(rule_cpus(rule, machine) for rule in plan.rules if rule.subject == subject)
 
 
 def planned_nodes(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
@@ -111,7 +111,7 @@ class _Rank:
 
     def whole_process(self, rule: Rule) -> Target:
         words = "any" if rule.nodes is None else f"node{'s' if len(rule.nodes) > 1 else ''} {rule.nodes}"
-        return self.target(rule, _rule_cpus(rule, self.machine), f"{words} of {self.subject}")
+        return self.target(rule, rule_cpus(rule, self.machine), f"{words} of {self.subject}")
 
     def whole_list(self, role: str, beside: str = "") -> Target | None:
         rule = self.rules.get(role)
@@ -147,7 +147,8 @@ class _Rank:
         return Target(planned, planned & self.reachable, rule.place, why)
 
 
-def _rule_cpus(rule: Rule, machine: Machine) -> CpuSet:
+def rule_cpus(rule: Rule, machine: Machine) -> CpuSet:
+    """The CPUs of a rule; in numa mode the online ones of its nodes on this machine."""
     if rule.nodes is None:
         return rule.cpus
     return _union(node.cpus for node in machine.nodes if node.id in rule.nodes)

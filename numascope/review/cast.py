@@ -6,10 +6,10 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job, Rank
-from numascope.observe.roles import ProcessKind, ProcessView, Role, ThreadFacts, roles_of
+from numascope.observe.roles import Planned, Role, Seat, ThreadFacts, call_roll
+from numascope.observe.roles.names import OwnNames
 from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
 from numascope.plan.objects import SCHEDULER, Plan, Subject, Target
 from numascope.plan.resolve import Member, resolve
@@ -50,16 +50,6 @@ class Cast:
     """For each rank the rows of its threads."""
 
 
-class _Seat(NamedTuple):
-    """Where a process belongs."""
-
-    framework: str
-    kind: ProcessKind
-    rank: int | None
-    subject: Subject | None
-    title: str
-
-
 def cast_ranks(jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], plan: Plan | None) -> tuple[CastRank, ...]:
     """The ranks of all jobs in order, each with its letter and, under a plan, its subject."""
     found: list[CastRank] = []
@@ -83,45 +73,38 @@ def make_cast(
     plan: Plan | None,
     machine: Machine,
     cleaners: Container[ThreadKey] = frozenset(),
+    own: OwnNames | None = None,
 ) -> Cast:
-    """Gives every thread of a sample its part; `cleaners` are the threads that were cleaning processes before."""
+    """Gives every thread of a sample its part; `cleaners` are the threads that were cleaning processes before, `own` the user's names."""
     ranks = cast_ranks(jobs, sample.processes, plan)
-    seats = _seats(jobs, ranks, plan)
     rows_of: dict[int, list[int]] = {}
     for row, key in enumerate(sample.threads.keys):
         rows_of.setdefault(key.pid, []).append(row)
-    main_sets = _main_sets(sample, ranks)
-    roles: dict[int, Role] = {}
-    labels: dict[int, str] = {}
-    for pid, rows in rows_of.items():
-        seat = seats.get(pid, _Seat("process", "other", None, None, ""))
-        threads = [_thread_facts(sample, row) for row in rows]
-        process = sample.processes.get(pid)
-        comm = next((thread.comm for thread in threads if thread.tid == pid), process.comm if process else "")
-        view = ProcessView(
-            framework=seat.framework,
-            kind=seat.kind,
-            pid=pid,
-            comm=comm,
-            cmdline=process.cmdline if process is not None else (),
-            rank_allowed=main_sets.get(seat.rank) if seat.rank is not None else None,
-            was_cleaner=sample.threads.keys[rows[0]] in cleaners,
-        )
-        for row, role in zip(rows, roles_of(view, threads), strict=True):
-            roles[row] = role
-            labels[row] = _label(sample, row, role, seat, comm)
-    targets = _targets(sample, rows_of, seats, roles, plan, machine)
-    parts = tuple(
-        Part(roles[row], labels[row], seats[key.pid].rank, seats[key.pid].subject, targets.get(row))
-        if key.pid in seats
-        else Part(roles[row], labels[row], None, None, None)
-        for row, key in enumerate(sample.threads.keys)
+    keys = sample.threads.keys
+    roll = call_roll(
+        jobs,
+        sample.processes,
+        {pid: [_thread_facts(sample, row) for row in rows] for pid, rows in rows_of.items()},
+        cleaners={pid for pid, rows in rows_of.items() if keys[rows[0]] in cleaners},
+        minddata=_planned_minddata(ranks, plan),
+        own=own,
     )
+    roles = {row: role for pid, rows in rows_of.items() for row, role in zip(rows, roll.roles[pid], strict=True)}
+    subjects = {pid: _subject(seat, ranks, plan) for pid, seat in roll.seats.items()}
+    targets = _targets(sample, rows_of, roll.seats, subjects, roles, plan, machine)
+    parts: list[Part] = []
+    for row, key in enumerate(keys):
+        seat = roll.seats.get(key.pid)
+        if seat is None:
+            parts.append(Part(roles[row], sample.threads.comms[row], None, None, None))
+            continue
+        label = _label(sample, row, roles[row], seat, roll.comms[key.pid])
+        parts.append(Part(roles[row], label, seat.rank, subjects[key.pid], targets.get(row)))
     rank_rows: list[list[int]] = [[] for _ in ranks]
     for row, part in enumerate(parts):
         if part.rank is not None:
             rank_rows[part.rank].append(row)
-    return Cast(ranks, parts, tuple(map(tuple, rank_rows)))
+    return Cast(ranks, tuple(parts), tuple(map(tuple, rank_rows)))
 
 
 def _thread_facts(sample: Sample, row: int) -> ThreadFacts:
@@ -130,34 +113,20 @@ def _thread_facts(sample: Sample, row: int) -> ThreadFacts:
     return ThreadFacts(key.tid, threads.comms[row], key.starttime_ticks, threads.run_ns[row], threads.allowed[row])
 
 
-def _main_sets(sample: Sample, ranks: Sequence[CastRank]) -> dict[int, CpuSet | None]:
-    """Rank index → the allowed set of its main thread, from which later threads inherit."""
-    index_of = {one.rank.pid: one.index for one in ranks}
-    return {
-        index_of[key.pid]: sample.threads.allowed[row]
-        for row, key in enumerate(sample.threads.keys)
-        if key.tid == key.pid and key.pid in index_of
-    }
+def _planned_minddata(ranks: Sequence[CastRank], plan: Plan | None) -> dict[int, Planned]:
+    """Rank → where the plan puts its data pipeline, which tells the pipeline's threads once they are bound."""
+    rules = () if plan is None else plan.rules
+    cpus = {rule.subject: rule.cpus for rule in rules if rule.role == "minddata"}
+    return {one.index: Planned(cpus[one.subject], "the plan") for one in ranks if one.subject in cpus}
 
 
-def _seats(jobs: Sequence[Job], ranks: Sequence[CastRank], plan: Plan | None) -> dict[int, _Seat]:
-    seats: dict[int, _Seat] = {}
-    for job in jobs:
-        seats.update({pid: _Seat(job.framework, "other", None, None, "") for pid in job.others})
-        if job.launcher is not None:
-            seats[job.launcher] = _Seat(job.framework, "launcher", None, None, "launcher")
-        if job.scheduler is not None:
-            subject = SCHEDULER if plan is not None else None
-            seats[job.scheduler] = _Seat(job.framework, "scheduler", None, subject, "scheduler")
-    for one in ranks:
-        framework = one.job.framework
-        for count, pid in enumerate(sorted(one.rank.helpers)):
-            seats[pid] = _Seat(framework, "helper", one.index, one.subject, f"helper {count}")
-        seats[one.rank.pid] = _Seat(framework, "rank", one.index, one.subject, "main")
-    return seats
+def _subject(seat: Seat, ranks: Sequence[CastRank], plan: Plan | None) -> Subject | None:
+    if seat.rank is not None:
+        return ranks[seat.rank].subject
+    return SCHEDULER if seat.kind == "scheduler" and plan is not None else None
 
 
-def _label(sample: Sample, row: int, role: Role, seat: _Seat, process_comm: str) -> str:
+def _label(sample: Sample, row: int, role: Role, seat: Seat, process_comm: str) -> str:
     key, comm = sample.threads.keys[row], sample.threads.comms[row]
     is_main = key.tid == key.pid
     if seat.kind in ("launcher", "scheduler"):
@@ -178,7 +147,8 @@ _HELPER_WORD = {
 def _targets(
     sample: Sample,
     rows_of: Mapping[int, list[int]],
-    seats: Mapping[int, _Seat],
+    seats: Mapping[int, Seat],
+    subjects: Mapping[int, Subject | None],
     roles: Mapping[int, Role],
     plan: Plan | None,
     machine: Machine,
@@ -188,9 +158,9 @@ def _targets(
         return {}
     tops: dict[tuple[int | None, Subject], list[int]] = {}
     for pid, rows in rows_of.items():
-        seat = seats.get(pid)
-        if seat is not None and seat.subject is not None:
-            tops.setdefault((seat.rank, seat.subject), []).extend(rows)
+        subject = subjects.get(pid)
+        if subject is not None:
+            tops.setdefault((seats[pid].rank, subject), []).extend(rows)
     targets: dict[int, Target] = {}
     for (_, subject), rows in tops.items():
         framework = seats[sample.threads.keys[rows[0]].pid].framework
@@ -208,7 +178,7 @@ def _targets(
     return targets
 
 
-def _member(sample: Sample, row: int, role: Role, seats: Mapping[int, _Seat]) -> Member:
+def _member(sample: Sample, row: int, role: Role, seats: Mapping[int, Seat]) -> Member:
     key = sample.threads.keys[row]
     in_top = seats[key.pid].kind in ("rank", "scheduler")
     return Member(sample.threads.comms[row], role, key.tid == key.pid, in_top)

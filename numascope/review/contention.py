@@ -1,4 +1,4 @@
-"""Conditions beside the verdicts: who waits for a CPU, who crowds on one, who shares it, and which rank collapsed onto one. Pure."""
+"""Conditions beside the verdicts: who waits for a CPU, who crowds on one, and which rank collapsed onto one. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.observe.strangers import Stranger
 from numascope.review.report import Finding, Placement, RankView, Severity
 
 _STARVED_NS: Final = 500_000_000
@@ -16,8 +15,6 @@ _STARVED_BUSY: Final = 0.1
 _CROWDED_WAIT_MS_PER_S: Final = 200.0
 _IDLE_LOAD: Final = 0.2
 _USED: Final = 0.02
-SHARED_LOAD: Final = 0.1
-_SHARED_WAIT_MS_PER_S: Final = 200.0
 _COLLAPSED_THREADS: Final = 4
 
 
@@ -98,92 +95,6 @@ def crowded(
     return found
 
 
-def others_on(active: Sequence[Placement], loads: Mapping[int, float | None], own_busy: float) -> dict[int, float]:
-    """CPU → busy share that is certainly not the watched threads' nor numascope's (`own_busy`).
-
-    What a thread that moved used is taken off every CPU that it may use, since no file splits its time by CPU.
-    """
-    settled: dict[int, float] = {}
-    roaming: dict[CpuSet, float] = {}
-    for one in active:
-        if not one.busy or one.cpu is None:
-            continue
-        if one.migrations_per_s == 0:
-            settled[one.cpu] = settled.get(one.cpu, 0.0) + one.busy
-        elif one.allowed is not None:
-            roaming[one.allowed] = roaming.get(one.allowed, 0.0) + one.busy
-    found = {}
-    for cpu, load in loads.items():
-        if load is not None:
-            passing = sum(busy for allowed, busy in roaming.items() if cpu in allowed)
-            found[cpu] = max(0.0, load - settled.get(cpu, 0.0) - passing - own_busy)
-    return found
-
-
-def has_shared(ranks: Sequence[RankView], others: Mapping[int, float]) -> bool:
-    """Whether some planned CPU is used by others at all, so that looking for their names is worth its cost."""
-    return any(others.get(cpu, 0.0) >= SHARED_LOAD for rank in ranks for cpu in rank.planned_cpus)
-
-
-def shared(
-    ranks: Sequence[RankView],
-    active: Sequence[Placement],
-    starving: Sequence[Placement],
-    others: Mapping[int, float],
-    strangers: Sequence[Stranger],
-) -> list[Finding]:
-    """Strangers on the CPUs that a rank was planned to have for itself; exact in sum, named where a scan has a name."""
-    owners: dict[int, list[int]] = {}
-    for index, rank in enumerate(ranks):
-        for cpu in rank.planned_cpus:
-            if others.get(cpu, 0.0) >= SHARED_LOAD:
-                owners.setdefault(cpu, []).append(index)
-    return [
-        _shared_cpu(cpu, others[cpu], [ranks[index] for index in indexes], indexes, active, starving, strangers)
-        for cpu, indexes in sorted(owners.items())
-    ]
-
-
-def _shared_cpu(
-    cpu: int,
-    share: float,
-    owners: Sequence[RankView],
-    indexes: Sequence[int],
-    active: Sequence[Placement],
-    starving: Sequence[Placement],
-    strangers: Sequence[Stranger],
-) -> Finding:
-    here = [one for one in active if one.rank in indexes and one.cpu == cpu and one.wait_ms_per_s]
-    worst = max(here, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
-    wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
-    hungry = next((one for one in starving if one.cpu == cpu), None)
-    who = max((one for one in strangers if one.cpu == cpu), key=lambda one: one.busy or 0.0, default=None)
-    name = "unattributed" if who is None else _stranger_words(who)
-    return Finding(
-        rule="shared",
-        severity="warning"
-        if hungry is not None or (wait >= _SHARED_WAIT_MS_PER_S and share >= 2 * SHARED_LOAD)
-        else "info",
-        subject=f"CPU {cpu} of {', '.join(owner.name for owner in owners)}",
-        text=f"others use {_percent(share)} of it: {name}",
-        evidence=f"{hungry.label} {hungry.key.tid} starves there"
-        if hungry is not None
-        else f"{worst.label} {worst.key.tid} waits {wait:.0f} ms/s there"
-        if worst is not None
-        else "nobody of the job waits there",
-        remedy="not of this job, so numascope does not touch it"
-        + ("" if who is None else f"; by hand: taskset -acp CPUS {who.pid}"),
-        keys=() if worst is None else (worst.key,),
-        rank=indexes[0],
-    )
-
-
-def _stranger_words(one: Stranger) -> str:
-    if one.busy is None:
-        return f"{one.comm} {one.pid} runs here now"
-    return f"{one.comm} {one.pid} last ran here, {_percent(one.busy)} busy in all"
-
-
 def collapsed(ranks: Sequence[RankView], members: Sequence[Sequence[Placement]], machine: Machine) -> list[Finding]:
     """A rank of many threads (`members`, by rank) that may use one CPU only, where its plan gives it more or there is none."""
     if machine.cpus.allowed is not None and len(machine.cpus.allowed) < 2:
@@ -211,7 +122,3 @@ def _collapsed(view: RankView, rank: int, allowed: CpuSet, threads: Sequence[Pla
         keys=tuple(one.key for one in threads),
         rank=rank,
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

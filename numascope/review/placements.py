@@ -11,7 +11,8 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.rates import difference
 from numascope.observe.roles import Role
-from numascope.observe.sample import Sample, ThreadKey
+from numascope.observe.sample import Sample, ThreadKey, Threads
+from numascope.review.activity import IDLE, Kept, MaskChange, Spots, activity_between, remembered
 from numascope.review.affinity import judge, weigh
 from numascope.review.cast import Cast, Part
 from numascope.review.evidence import NOTHING, Look, extend, is_contradicted
@@ -28,6 +29,7 @@ class _Ledger(NamedTuple):
     allowed: CpuSet | None
     target: CpuSet | None
     ran: bool
+    kept: Kept
     flips: tuple[int, ...]
     """When its mask was seen to change, or its migrations to contradict it, within the window (ns)."""
 
@@ -38,7 +40,7 @@ _RESTLESS_FLIPS: Final = 2
 _NOBODY: Final = Placement(
     key=ThreadKey(0, 0, 0, 0), comm="", label="", role=Role("unnamed", "unknown", ""), rank=None, target=None, allowed=None,
     cpu=None, cpu_stale=False, node=None, state="", verdict="unknown", severity=None, busy=None, wait_ms_per_s=None,
-    migrations_per_s=None, outside=NOTHING, reason="",
+    migrations_per_s=None, outside=NOTHING, reason="", activity=IDLE,
 )  # fmt: skip
 """Stands in a row until its thread is placed."""
 
@@ -62,7 +64,7 @@ class Placer:
     """Places every thread of one sample after another; keeps evidence as long as a thread's mask and target stand."""
 
     def __init__(self, machine: Machine, pending_for_s: float) -> None:
-        self.machine = machine
+        self.see_machine(machine)
         self._pending_for_s = pending_for_s
         self._ledgers: dict[ThreadKey, _Ledger] = {}
         self._placements: tuple[Placement, ...] = ()
@@ -71,6 +73,11 @@ class Placer:
         self._restless: set[int] = set()
         """Rows that are placed anew each time: what they show is a rate that falls, or a state that ends, by itself."""
         self._cast: Cast | None = None
+
+    def see_machine(self, machine: Machine) -> None:
+        """CPUs went or came: from now on it is this machine."""
+        self.machine = machine
+        self._spots = Spots(machine)
 
     def place(self, window: Window, cast: Cast) -> tuple[Placement, ...]:
         """The placements of the window's last sample, in its order."""
@@ -82,6 +89,7 @@ class Placer:
         else:
             alive = window.now.threads.row_of
             self._ledgers = {key: ledger for key, ledger in self._ledgers.items() if key in alive}
+            self._bound = {(main, role) for main, role in self._bound if main in alive}
             self._restless = set()
             placements = [_NOBODY] * len(keys)
             due = list(range(len(keys)))
@@ -110,6 +118,7 @@ class Placer:
         due.update(compress(rows, map(ne, now.wait_ns, then.wait_ns)))
         due.update(compress(rows, map(ne, now.states, before.states)))
         due.update(compress(rows, map(is_not, now.allowed, before.allowed)))
+        due.update(compress(rows, map(is_not, now.scheduling, before.scheduling)))
         return sorted(due)
 
     def _ledger(self, window: Window, row: int, key: ThreadKey, part: Part) -> _Ledger:
@@ -118,11 +127,14 @@ class Placer:
         target = None if part.target is None else part.target.cpus
         old = self._ledgers.get(key)
         at = None if window.before is None else window.before.threads.row_of.get(key)
-        if target is None or old is None or old.target != target or at is None or window.before is None:
-            return _Ledger(NOTHING, allowed, target, ran=False, flips=())
+        if old is None or at is None or window.before is None:
+            return _Ledger(NOTHING, allowed, target, ran=False, kept=Kept(), flips=())
         then = window.before.threads
         before = Look(then.cpus[at], then.allowed[at], then.run_ns[at], then.migrations[at])
         after = Look(threads.cpus[row], allowed, threads.run_ns[row], threads.migrations[row])
+        kept = self._kept(old, before, after, window.before, window.now)
+        if target is None or old.target != target:
+            return _Ledger(NOTHING, allowed, target, ran=False, kept=kept, flips=())
         oldest_ns = window.now.monotonic_ns - self._window_ns(window)
         flips = tuple(at_ns for at_ns in old.flips if at_ns >= oldest_ns)
         if old.allowed != allowed or is_contradicted(before, after):
@@ -130,9 +142,18 @@ class Placer:
         if old.allowed != allowed and len(flips) < _RESTLESS_FLIPS:
             # One change is somebody's act: what was proven for the old mask says nothing of the new one, and in the interval
             # of the change the thread may have run before it.
-            return _Ledger(NOTHING, allowed, target, ran=False, flips=flips)
-        ran = bool(difference(before.run_ns, after.run_ns))
-        return _Ledger(extend(old.outside, before, after, target), allowed, target, ran=old.ran or ran, flips=flips)
+            return _Ledger(NOTHING, allowed, target, ran=False, kept=kept, flips=flips)
+        ran = old.ran or bool(difference(before.run_ns, after.run_ns))
+        return _Ledger(extend(old.outside, before, after, target), allowed, target, ran=ran, kept=kept, flips=flips)
+
+    def _kept(self, old: _Ledger, before: Look, after: Look, then: Sample, now: Sample) -> Kept:
+        """The moves and changes of the mask that were seen, with those since the last sample."""
+        kept = old.kept
+        if before.cpu != after.cpu:
+            kept = kept._replace(moves=self._spots.moved(kept.moves, before.cpu, after.cpu))
+        if before.allowed is not after.allowed and before.allowed != after.allowed:
+            kept = remembered(kept, MaskChange(then.wall_s, now.wall_s, before.allowed, after.allowed))
+        return kept
 
     def _window_ns(self, window: Window) -> int:
         """The length of the window, one interval at least."""
@@ -141,7 +162,10 @@ class Placer:
     def _placement(self, window: Window, row: int, part: Part, ledger: _Ledger, *, pending: bool) -> Placement:
         threads, key = window.now.threads, window.now.threads.keys[row]
         cpu = threads.cpus[row]
-        busy, wait, migrations = _rates(window, row, key)
+        base, at, interval_s = _base(window, key)
+        busy, wait, migrations = _rates(base, at, threads, row, interval_s)
+        if busy and cpu in self.machine.cpus.nohz_full and _had_its_cpu(base, at, threads, row):
+            busy = 1.0
         verdict, reason = judge(
             part.target,
             threads.allowed[row],
@@ -172,6 +196,7 @@ class Placer:
             migrations_per_s=migrations,
             outside=ledger.outside,
             reason=reason,
+            activity=activity_between(base, at, threads, row, interval_s, ledger.kept),
         )
 
     def _pending_modules(self, sample: Sample, cast: Cast) -> frozenset[tuple[int | None, str]]:
@@ -220,18 +245,32 @@ def _rests(placement: Placement) -> bool:
     return placement.busy == 0.0 and not placement.wait_ms_per_s and placement.verdict != "pending"
 
 
-def _rates(window: Window, row: int, key: ThreadKey) -> tuple[float | None, float | None, float | None]:
-    """CPUs used, run-queue wait (ms per s) and migrations per s over the window, or since the thread came."""
-    interval_s = window.interval_s
+def _base(window: Window, key: ThreadKey) -> tuple[Threads | None, int | None, float | None]:
+    """What a thread's rates are taken against: the start of the window, or the sample in which it came; its row there, and the time since."""
     at = window.first.threads.row_of.get(key)
-    base = window.first
-    if at is None and window.before is not None:
-        base = window.before
-        at = base.threads.row_of.get(key)
-        interval_s = (window.now.monotonic_ns - base.monotonic_ns) / 1e9
-    if at is None or not interval_s:
+    if at is not None or window.before is None:
+        return window.first.threads, at, window.interval_s
+    threads = window.before.threads
+    return threads, threads.row_of.get(key), (window.now.monotonic_ns - window.before.monotonic_ns) / 1e9
+
+
+def _had_its_cpu(then: Threads | None, at: int | None, now: Threads, row: int) -> bool:
+    """Whether a thread ran all the time: in one slice, without a wait. Without a tick its CPU time moves but once a second."""
+    return (
+        then is not None
+        and at is not None
+        and then.states[at] == now.states[row] == "R"
+        and then.slices[at] is not None
+        and (then.slices[at], then.wait_ns[at], then.cpus[at]) == (now.slices[row], now.wait_ns[row], now.cpus[row])
+    )
+
+
+def _rates(
+    then: Threads | None, at: int | None, now: Threads, row: int, interval_s: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """CPUs used, run-queue wait (ms per s) and migrations per s."""
+    if then is None or at is None or not interval_s:
         return None, None, None
-    then, now = base.threads, window.now.threads
     ran = difference(then.run_ns[at], now.run_ns[row])
     waited = difference(then.wait_ns[at], now.wait_ns[row])
     moved = difference(then.migrations[at], now.migrations[row])

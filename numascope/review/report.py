@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
+from numascope.observe.rates import CpuShares
 from numascope.observe.roles import Role
 from numascope.observe.sample import NodeCounters, Sample, ThreadKey
 from numascope.plan.objects import Plan, Target
+from numascope.review.activity import IDLE, Activity
 
 Verdict = Literal["ok", "narrow", "loose", "astray", "escaped", "pending", "unplanned", "blocked", "unknown"]
 Severity = Literal["error", "warning", "info"]
@@ -64,6 +66,7 @@ class Placement:
     outside: Outside
     reason: str
     """Why the verdict is what it is, in a few words; empty where the verdict says it all."""
+    activity: Activity = IDLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Finding:
     keys: tuple[ThreadKey, ...] = ()
     rank: int | None = None
     weight: int = 0
-    """How bad it is among findings of its rule: ns of CPU time outside."""
+    """How bad it is among findings of its rule: ns of CPU time outside, per cent of the periods held back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,25 @@ class NodeRates:
     other_node: float | None
 
 
+class CgroupRates(NamedTuple):
+    """What a cgroup was kept waiting in one interval; None: unknown, or without a quota nothing to tell.
+
+    `throttled_ms_per_s` is summed over CPUs, so it may be more than 1,000; `throttled_share` is of the periods, 0 to 1.
+    Throttling is of the cgroup with the tightest quota (`quota_path` names its file), pressure of the whole machine
+    where not `pressure_is_own`.
+    """
+
+    name: str
+    quota_cpus: float | None
+    quota_path: str
+    throttled_ms_per_s: float | None
+    throttled_share: float | None
+    cpu_some_ms_per_s: float | None
+    memory_some_ms_per_s: float | None
+    memory_full_ms_per_s: float | None
+    pressure_is_own: bool
+
+
 @dataclass(frozen=True)
 class Report:
     """One judged sample: what every screen, text and document is made from."""
@@ -142,11 +164,15 @@ class Report:
     notes: tuple[str, ...]
     ended: bool = False
     since_first_s: float = 0.0
+    shares: Mapping[int, CpuShares] = field(default_factory=dict)
+    """CPU → what it did with the last interval; a CPU of which that is unknown is not in it."""
+    cgroups: Mapping[str, CgroupRates] = field(default_factory=dict)
+    """The cgroups of the watched processes, by `ProcessFacts.cgroup`."""
     own_cpu_share: float | None = None
     """CPU that numascope itself used in the last interval, 1.0 = one CPU."""
 
 
 __all__ = [
-    "VERDICTS_WORST_FIRST", "Finding", "NodeCounters", "NodeRates", "Outside", "Placement", "RankView", "Report",
+    "VERDICTS_WORST_FIRST", "CgroupRates", "Finding", "NodeCounters", "NodeRates", "Outside", "Placement", "RankView", "Report",
     "Severity", "Verdict",
 ]  # fmt: skip

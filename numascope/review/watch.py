@@ -8,26 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
-from numascope.observe.rates import loads_between
+from numascope.observe.rates import loads_between, shares_between
 from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
 from numascope.observe.select import Wanted, select_jobs
-from numascope.observe.strangers import Stranger
 from numascope.plan.objects import Plan
-from numascope.review import contention, plan_findings
 from numascope.review.cast import Cast, make_cast
-from numascope.review.memory import node_rates, spilling_nodes
+from numascope.review.conditions import NO_IRQS, FindingMaker, IrqPlaces, Scene, Strangers
+from numascope.review.memory import node_rates
 from numascope.review.placements import Placer, Window
 from numascope.review.ranks import view_ranks
-from numascope.review.report import Finding, NodeRates, Placement, RankView, Report, Verdict
-from numascope.review.thread_findings import UNTOLD, thread_findings, worst_first
+from numascope.review.report import CgroupRates, Report
+from numascope.review.thread_findings import UNTOLD
+from numascope.review.throttled import rates_between
 
 _CAST_AGAIN: Final = 10
 """Roles that MindSpore's threads have by CPU time or mask are looked at again every tenth sample."""
 
-_LASTING_NS: Final = 5_000_000_000
 PENDING_FOR_S: Final = 600.0
 
 
@@ -36,14 +34,6 @@ class Samples(Protocol):
 
     def sample(self) -> Sample:
         """The next sample."""
-        ...
-
-
-class Strangers(Protocol):
-    """Who else uses the machine."""
-
-    def scan(self, watched: frozenset[int], cpus: CpuSet) -> tuple[Stranger, ...]:
-        """Busy processes that are not watched, those on `cpus` at first sight."""
         ...
 
 
@@ -71,11 +61,12 @@ class Watch:
         samples: Samples,
         strangers: Strangers,
         question: Question,
+        irqs: IrqPlaces = NO_IRQS,
     ) -> None:
         self._machine = machine
         self._read_machine = read_machine
         self._samples = samples
-        self._strangers = strangers
+        self._findings = FindingMaker(question.plan, strangers, irqs)
         self._question = question
         self._placer = Placer(self._machine, question.pending_for_s)
         self._window: deque[Sample] = deque()
@@ -83,13 +74,8 @@ class Watch:
         self._cleaners: set[ThreadKey] = set()
         self._jobs: tuple[Job, ...] = ()
         self._last: Report | None = None
-        self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
         self._cost_at: tuple[int, int] | None = None
         self._own_busy: float | None = None
-        self._shared_since: dict[str, int] = {}
-        self._standing: tuple[tuple[Cast, tuple[CpuSet | None, ...], tuple[str | None, ...]], list[Finding]] | None = (
-            None
-        )
         self._first_ns: int | None = None
 
     def step(self) -> Report:
@@ -114,7 +100,20 @@ class Watch:
         self._own_busy = self._own_cost(sample)
         counts = Counter([one.verdict for one in placements])
         nodes = node_rates(window.first.nodes, sample.nodes, window.interval_s)
-        findings = self._findings(sample, cast, placements, ranks, loads, nodes, counts)
+        scene = Scene(
+            sample=sample,
+            before=before,
+            first=window.first,
+            cast=cast,
+            placements=placements,
+            ranks=ranks,
+            loads=loads,
+            shares=shares_between(window.first, sample) if window.interval_s else {},
+            nodes=nodes,
+            cgroups=self._cgroup_rates(window),
+            own_busy=self._own_busy,
+        )
+        findings = self._findings.find(scene, self._machine, self._jobs, judged=not counts.keys() <= UNTOLD)
         if self._first_ns is None:
             self._first_ns = sample.monotonic_ns
         report = Report(
@@ -131,6 +130,8 @@ class Watch:
             counts=counts,
             loads=loads,
             nodes=nodes,
+            shares=scene.shares,
+            cgroups=scene.cgroups,
             partial=self._question.partial
             or bool(sample.denied)
             or counts["unknown"] > 0
@@ -146,14 +147,15 @@ class Watch:
 
     def _see_hotplug(self) -> None:
         """CPUs went offline or came back: the machine is another one, and so are the targets."""
-        self._machine = self._placer.machine = self._read_machine()
+        self._machine = self._read_machine()
+        self._placer.see_machine(self._machine)
         self._cast = None
 
     def _slide(self, sample: Sample) -> None:
         self._window.append(sample)
-        # 50 ms of slack: a tick that came a little late must not shorten the window by a whole interval.
-        limit_ns = int((self._question.window_s + 0.05) * 1e9)
-        while len(self._window) > 2 and sample.monotonic_ns - self._window[0].monotonic_ns > limit_ns:
+        # The window is never shorter than asked for, but for 50 ms by which a tick may come early.
+        least_ns = int((self._question.window_s - 0.05) * 1e9)
+        while len(self._window) > 2 and sample.monotonic_ns - self._window[1].monotonic_ns >= least_ns:
             self._window.popleft()
 
     def _renew_cast(self, sample: Sample, before: Sample | None) -> Cast:
@@ -170,6 +172,7 @@ class Watch:
         self._jobs = select_jobs(sample.processes, self._wanted(sample.processes))
         new = make_cast(self._jobs, sample, self._question.plan, self._machine, self._cleaners)
         keys = sample.threads.keys
+        self._cleaners &= sample.threads.row_of.keys()
         self._cleaners |= {key for key, part in zip(keys, new.parts, strict=True) if part.role.name == "cleaner"}
         # An equal cast is the old object, so that rows which nothing happened to are known by it.
         same = old is not None and before is not None and before.threads.keys is sample.threads.keys and old == new
@@ -186,81 +189,16 @@ class Watch:
         orphans = [rank for job in self._jobs for rank in job.ranks if rank.pid in processes and rank.pid not in known]
         return (*living, *(Wanted(rank.pid, rank.device if rank.by_hand else None) for rank in orphans))
 
-    def _findings(
-        self,
-        sample: Sample,
-        cast: Cast,
-        placements: tuple[Placement, ...],
-        ranks: tuple[RankView, ...],
-        loads: Mapping[int, float | None],
-        nodes: Mapping[int, NodeRates],
-        counts: Mapping[Verdict, int],
-    ) -> tuple[Finding, ...]:
-        active = [one for one in placements if one.busy or one.wait_ms_per_s]
-        found: list[Finding] = []
-        if not counts.keys() <= UNTOLD:
-            found += thread_findings(placements, ranks, sample.processes, self._machine)
-        found += contention.starved(self._stuck(sample, placements), active, ranks)
-        starving = {key for one in found if one.rule == "starved" for key in one.keys}
-        found += contention.crowded(ranks, active, loads, self._machine)
-        found += spilling_nodes(nodes)
-        found += self._standing_findings(sample, cast, placements, ranks)
-        if self._question.plan is not None:
-            others = contention.others_on(active, loads, self._own_busy or 0.0)
-            if contention.has_shared(ranks, others):
-                hungry = [one for one in placements if one.key in starving] if starving else []
-                used = CpuSet.of(cpu for cpu, share in others.items() if share >= contention.SHARED_LOAD)
-                strangers = self._strangers.scan(frozenset(sample.processes), used)
-                shared = contention.shared(ranks, active, hungry, others, strangers)
-                found += self._only_lasting(shared, sample.monotonic_ns)
-        return worst_first(found)
-
-    def _only_lasting(self, shared: list[Finding], now_ns: int) -> list[Finding]:
-        """A stranger that passes by is a note; one that costs waits for five seconds is a warning."""
-        since = {
-            one.subject: self._shared_since.get(one.subject, now_ns) for one in shared if one.severity == "warning"
+    def _cgroup_rates(self, window: Window) -> Mapping[str, CgroupRates]:
+        """What the cgroups of the job were kept waiting in the window."""
+        then, interval_s = window.first.cgroups, window.interval_s
+        if not interval_s:
+            return {}
+        return {
+            name: rates_between(name, then[name], load, interval_s)
+            for name, load in window.now.cgroups.items()
+            if name in then
         }
-        self._shared_since = since
-        return [
-            replace(one, severity="info")
-            if one.severity == "warning" and now_ns - since[one.subject] < _LASTING_NS
-            else one
-            for one in shared
-        ]
-
-    def _standing_findings(
-        self, sample: Sample, cast: Cast, placements: Sequence[Placement], ranks: tuple[RankView, ...]
-    ) -> list[Finding]:
-        """Those that follow from masks, targets and policies alone: looked for again only when one of these changed."""
-        policies = tuple(rank.policy for rank in ranks)
-        basis = (cast, sample.threads.allowed, policies)
-        old = self._standing
-        if old is not None and old[0][0] is cast and old[0][1:] == basis[1:]:
-            return old[1]
-        members = [[placements[row] for row in rows] for rows in cast.rank_rows]
-        found = contention.collapsed(ranks, members, self._machine)
-        found += plan_findings.cut_targets(placements, sample.processes, self._machine)
-        found += plan_findings.changed_plan(self._question.plan, self._jobs)
-        found += plan_findings.memory_policies(ranks, self._machine)
-        self._standing = (basis, found)
-        return found
-
-    def _stuck(self, sample: Sample, placements: Sequence[Placement]) -> list[contention.Stuck]:
-        """Threads that were runnable in each sample for a while and got no CPU time."""
-        since: dict[ThreadKey, tuple[int, int | None]] = {}
-        stuck = []
-        for row, state in enumerate(sample.threads.states):
-            if state != "R":
-                continue
-            key, run_ns = sample.threads.keys[row], sample.threads.run_ns[row]
-            began_ns, old_run_ns = self._runnable_since.get(key, (sample.monotonic_ns, run_ns))
-            if run_ns is None or run_ns != old_run_ns:
-                began_ns = sample.monotonic_ns
-            since[key] = (began_ns, run_ns)
-            if sample.monotonic_ns > began_ns:
-                stuck.append(contention.Stuck(placements[row], sample.monotonic_ns - began_ns))
-        self._runnable_since = since
-        return stuck
 
     def _title(self, processes: Mapping[int, ProcessFacts]) -> str:
         if not self._jobs:

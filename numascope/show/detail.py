@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from numascope.review.report import Placement, Report
+from numascope.show.activity_lines import activity_lines
 from numascope.show.canvas import fitted, text_cells
 from numascope.show.glyphs import FRAME, VERDICTS, mark
 from numascope.show.ink import Line, Span
@@ -27,8 +30,10 @@ def detail_lines(report: Report, placement: Placement | None, width: int, rows: 
     tail: list[Line] = []
     if finding is not None and finding.remedy:
         tail.append(fitted([Span(" next    ", "dim"), Span(finding.remedy, "near")], width))
-    room = rows - len(lines) - len(tail)
-    lines.extend(_strip(report, placement, width, room))
+    strip = _strip(report, placement, width, rows - len(lines) - len(tail))
+    room = rows - len(lines) - len(tail) - len(strip)
+    lines.extend(islice(activity_lines(report, placement, width), max(0, room)))
+    lines.extend(strip)
     return [*lines, *tail][:rows]
 
 

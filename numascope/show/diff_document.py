@@ -6,8 +6,20 @@ from collections.abc import Mapping
 from typing import Final
 
 import numascope
+from numascope.observe.facts import rebinding
 from numascope.observe.jobs import Job
-from numascope.review.report import VERDICTS_WORST_FIRST, Finding, NodeRates, Placement, RankView, Report
+from numascope.observe.sample import ProcessFacts
+from numascope.review.activity import Activity
+from numascope.review.report import (
+    VERDICTS_WORST_FIRST,
+    CgroupRates,
+    Finding,
+    NodeRates,
+    Placement,
+    RankView,
+    Report,
+)
+from numascope.show.cpu_words import cpu_rows
 from numascope.show.document import Document, set_or_null
 
 SCHEMA: Final = "numascope.diff/1"
@@ -24,6 +36,12 @@ def diff_document(report: Report) -> Document:
         "jobs": [_job(job, report) for job in report.jobs],
         "ranks": [_rank(rank) for rank in report.ranks],
         "nodes": [_node(number, report.nodes[number]) for number in sorted(report.nodes)],
+        "cpus": cpu_rows(report),
+        "cgroups": [_cgroup(report.cgroups[name]) for name in sorted(report.cgroups)],
+        "interrupts": [
+            {"irq": one.irq, "name": one.name, "cpu": one.cpu, "per_s": one.per_s} for one in report.sample.interrupts
+        ],
+        "processes": [_process(one, report) for one in report.sample.processes.values()],
         "threads": [_thread(one, report.ranks) for one in report.placements],
         "findings": [_finding(one) for one in report.findings],
     }
@@ -79,8 +97,12 @@ def _differs(before: Placement | None, after: Placement) -> bool:
     """Whether a row says something new; figures that always move (busy, wait) do not count by themselves."""
     if before is None:
         return True
-    return (before.verdict, before.allowed, before.target, before.cpu, before.comm, before.outside.max_ns) != (
+    return (
+        before.verdict, before.allowed, before.target, before.cpu, before.comm, before.outside.max_ns,
+        before.activity.scheduling,
+    ) != (
         after.verdict, after.allowed, after.target, after.cpu, after.comm, after.outside.max_ns,
+        after.activity.scheduling,
     )  # fmt: skip
 
 
@@ -128,6 +150,38 @@ def _node(number: int, node: NodeRates) -> Document:
     }
 
 
+def _cgroup(one: CgroupRates) -> Document:
+    """What a cgroup was kept waiting: ms per second, summed over CPUs where it is its quota's."""
+    return {
+        "name": one.name,
+        "quota_cpus": one.quota_cpus,
+        "quota_path": one.quota_path or None,
+        "throttled_share": one.throttled_share,
+        "throttled_ms_per_s": one.throttled_ms_per_s,
+        "cpu_some_ms_per_s": one.cpu_some_ms_per_s,
+        "memory_some_ms_per_s": one.memory_some_ms_per_s,
+        "memory_full_ms_per_s": one.memory_full_ms_per_s,
+        "pressure_is_own": one.pressure_is_own,
+    }
+
+
+def _process(one: ProcessFacts, report: Report) -> Document:
+    """A watched process; `unseen_ns` is CPU time of threads that no look has, as they ended between two."""
+    return {
+        "pid": one.pid,
+        "inner_pid": one.inner_pid,
+        "ppid": one.ppid,
+        "comm": one.comm,
+        "uid": one.uid,
+        "cgroup": one.cgroup,
+        "cpuset": set_or_null(one.cpuset),
+        "mems_allowed": set_or_null(one.mems_allowed),
+        "policy": one.policy,
+        "rebinding": rebinding(one),
+        "unseen_ns": report.sample.unseen_ns.get(one.pid),
+    }
+
+
 def _thread(one: Placement, ranks: tuple[RankView, ...]) -> Document:
     rank = None if one.rank is None else ranks[one.rank]
     return {
@@ -153,7 +207,32 @@ def _thread(one: Placement, ranks: tuple[RankView, ...]) -> Document:
         "busy": one.busy,
         "wait_ms_per_s": one.wait_ms_per_s,
         "migrations_per_s": one.migrations_per_s,
+        **_activity(one.activity),
         "evidence": _evidence(one),
+    }
+
+
+def _activity(one: Activity) -> Document:
+    """Scheduling, switches, moves as far as seen, NUMA balancing, and the changes of its mask that were seen."""
+    return {
+        "scheduling": None
+        if one.scheduling is None
+        else {"policy": one.scheduling.policy, "rt_priority": one.scheduling.rt_priority, "nice": one.scheduling.nice},
+        "voluntary_per_s": one.voluntary_per_s,
+        "involuntary_per_s": one.involuntary_per_s,
+        "moves_seen": {"core": one.moves.core, "l3": one.moves.l3, "node": one.moves.node},
+        "numa_faults_per_s": one.numa_faults_per_s,
+        "numa_moved_per_s": one.numa_moved_per_s,
+        "preferred_node": one.preferred_node,
+        "mask_changes": [
+            {
+                "since_s": change.since_s,
+                "by_s": change.by_s,
+                "before": set_or_null(change.before),
+                "after": set_or_null(change.after),
+            }
+            for change in one.mask_changes
+        ],
     }
 
 

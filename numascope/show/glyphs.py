@@ -108,6 +108,8 @@ CONDITIONS: Final[dict[str, Glyph]] = {
     "starved": Glyph("▲", "W", "escape", bold=True),
     "shared": Glyph("#", "#", "stranger", reverse=True),
     "throttled": Glyph("‖", "T", "warn"),
+    "interrupts": Glyph("↯", "I", "warn"),
+    "memory-pressure": Glyph("≈", "M", "warn"),
     "crowded": Glyph("≡", "+", "warn"),
     "collapsed": Glyph("↓", "v", "warn"),
     "far": Glyph("≠", "^", "far"),
@@ -145,7 +147,7 @@ FRAME: Final[dict[str, tuple[str, str]]] = {
 
 SAME_CONDITION: Final = {
     "remote-memory": "far", "elsewhere": "far", "spilled": "far", "spilling": "far", "unbound": "far",
-    "mem-missing": "far", "dev-far": "far", "stranger": "shared",
+    "mem-missing": "far", "dev-far": "far", "stranger": "shared", "quota": "throttled",
 }  # fmt: skip
 """Rules that are one meaning under several names."""
 

@@ -9,7 +9,7 @@ import numascope
 from numascope.observe.jobs import Facts, Job
 from numascope.show.ink import Line, Span
 
-_NAMES = {"mindspore": "msrun", "torch": "torchrun"}
+_NAMES = {"mindspore": "msrun", "torch": "torchrun", "mpi": "mpirun", "slurm": "srun"}
 
 
 def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: float) -> list[Line]:
@@ -44,6 +44,7 @@ def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: 
     elif any(job.launcher is None for job in jobs):
         lines.append(())
         lines.append((Span("(name): its launcher has ended or is not seen; pid is its first process", "dim"),))
+    lines.extend((Span(note, "warn"),) for job in jobs for rank in job.ranks for note in rank.notes)
     lines.extend((Span(note, "dim"),) for note in hidden)
     return lines
 
@@ -62,7 +63,14 @@ def jobs_document(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str]) -> d
                 "scheduler": job.scheduler,
                 "framework": job.framework,
                 "ranks": [
-                    {"pid": rank.pid, "rank": rank.number, "device": rank.device, "helpers": list(rank.helpers)}
+                    {
+                        "pid": rank.pid,
+                        "rank": rank.number,
+                        "device": rank.device,
+                        "helpers": list(rank.helpers),
+                        "device_source": rank.device_source,
+                        "notes": list(rank.notes),
+                    }
                     for rank in job.ranks
                 ],
                 "threads": sum(facts[pid].threads for pid in job.pids() if pid in facts),

@@ -15,13 +15,14 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from numascope.cpuset import CpuSet
-from numascope.observe.sample import ThreadKey
-from numascope.review.report import Placement, Report
+from numascope.review.report import Report
 from numascope.show.ink import Span
 from numascope.tui.commands import palette_commands
 from numascope.tui.desk import Desk
 from numascope.tui.keys import bindings_of
+from numascope.tui.light import Light
 from numascope.tui.messages import ReportReady, SamplerFailed, SteeringDone
+from numascope.tui.player import Player
 from numascope.tui.sampling import Sampling
 from numascope.tui.screens.findings import FindingsPage
 from numascope.tui.screens.help import HelpPage
@@ -35,8 +36,6 @@ from numascope.tui.steering import Steering
 from numascope.tui.terminal import has_hung_up
 from numascope.tui.theme import PALETTES, SIXTEEN, Palette
 from numascope.tui.widgets.machine_map import MachineMap
-from numascope.tui.widgets.pick_list import PickList
-from numascope.tui.widgets.thread_table import ThreadTable
 
 
 class Dashboard(App[None], inherit_bindings=False):
@@ -65,11 +64,12 @@ class Dashboard(App[None], inherit_bindings=False):
         self._clock = clock
         self._resident_mib = resident_mib
         self._last_report_at: float | None = None
-        self._lit_key: ThreadKey | None = None
         self._failure = ""
         self._said: tuple[str, float] = ("", 0.0)
         self._sampling = Sampling(source, self.post_message)
+        self.light = Light(self)
         self.desk = Desk(self, steering, self._sampling.submit)
+        self.player = Player(self, source, self._sampling)
         self.newest: Report | None = None
         """What was seen last, also while paused."""
         self.ascii_only = ascii_only
@@ -99,12 +99,12 @@ class Dashboard(App[None], inherit_bindings=False):
         self._sampling.run(get_current_worker())
 
     def on_report_ready(self, message: ReportReady) -> None:
-        """Takes in a report; while paused it waits unseen."""
+        """Takes in a report; while paused it waits unseen, unless it was asked for."""
         self._last_report_at = self._clock()
         self._failure = ""
         self.newest = message.report
-        if not self.paused:
-            self._take(message.report)
+        if not self.paused or self.player.is_stepping:
+            self.show_newest()
         self.desk.on_report(message.report)
 
     def on_steering_done(self, message: SteeringDone) -> None:
@@ -121,10 +121,12 @@ class Dashboard(App[None], inherit_bindings=False):
         if event.worker.group == "sampler" and event.state is WorkerState.ERROR:
             self.post_message(SamplerFailed(f"the sampler stopped: {event.worker.error!r}", fatal=True))
 
-    def _take(self, report: Report) -> None:
-        before = self.report
-        ended_empty = report.ended and not report.placements and before is not None
-        self.report = replace(before, ended=True) if ended_empty and before is not None else report
+    def show_newest(self) -> None:
+        """What was seen last becomes the picture; a target that is gone leaves the picture of before."""
+        before, newest = self.report, self.newest
+        if newest is not None:
+            ended_empty = newest.ended and not newest.placements
+            self.report = replace(before, ended=True) if ended_empty and before is not None else newest
         self.redraw()
 
     def _tick(self) -> None:
@@ -141,7 +143,7 @@ class Dashboard(App[None], inherit_bindings=False):
 
     def redraw(self) -> None:
         """Draws the screen that is shown; where the picture has become stale or fresh, every line of every screen anew."""
-        stale = is_stale(self.report, paused=self.paused, age_s=self._age(), interval_s=self._source.interval_s)
+        stale = is_stale(self.report, self._source, paused=self.paused, age_s=self._age())
         if stale != self.stale:
             self.stale = stale
             for page in self._pages.values():
@@ -170,34 +172,6 @@ class Dashboard(App[None], inherit_bindings=False):
         """What numascope itself costs, for the last line."""
         return cost_words(self.report, width, self._resident_mib)
 
-    @property
-    def lit(self) -> Placement | None:
-        """The thread that is lit on the map, as the last report has it."""
-        if self.report is None or self._lit_key is None:
-            return None
-        return next((one for one in self.report.placements if one.key == self._lit_key), None)
-
-    def light(self, key: ThreadKey | None) -> None:
-        """Lights a thread on the map and goes there; None puts the light out."""
-        self._lit_key = key
-        if key is not None:
-            self._pages["overview"].query(PickList).first().pick(None)
-            self.action_show("overview")
-        self.redraw()
-
-    def light_finding(self, at: int) -> None:
-        """Lights the first thread of a finding; a finding without threads opens in full."""
-        if self.report is None or at >= len(self.report.findings):
-            return
-        keys = self.report.findings[at].keys
-        if keys:
-            self._lit_key = keys[0]
-            self.action_show("overview")
-            self.redraw()
-        else:
-            self.action_show("findings")
-            self._pages["findings"].query_one(PickList).pick(at)
-
     def show_threads_on(self, cpus: tuple[int, ...]) -> None:
         """Opens Threads with the filter of a CPU."""
         self.action_show("threads")
@@ -214,10 +188,23 @@ class Dashboard(App[None], inherit_bindings=False):
     def action_pause(self) -> None:
         """Holds the picture still, or goes on with the newest report."""
         self.paused = not self.paused
-        self._sampling.held = self.paused and self._source.is_recorded
-        if not self.paused and self.newest is not None:
-            self._take(self.newest)
-        self.redraw()
+        self.player.hold(held=self.paused)
+        if self.paused:
+            self.redraw()
+        else:
+            self.show_newest()
+
+    def action_speed(self, doublings: int) -> None:
+        """A recording goes twice as fast, or half."""
+        self.player.change_speed(doublings)
+
+    def action_next_look(self) -> None:
+        """A recording that is held still goes one frame on."""
+        self.player.step()
+
+    def closed_keys(self) -> dict[str, str]:
+        """The keys that do nothing now, each with the reason in a word."""
+        return {**self.desk.closed_keys(), **self.player.closed_keys()}
 
     def action_next_theme(self) -> None:
         """The next palette; NO_COLOR keeps its own."""
@@ -241,22 +228,8 @@ class Dashboard(App[None], inherit_bindings=False):
 
     def action_next_finding(self, step: int) -> None:
         """Picks the next finding on Overview or Findings; on Threads, its thread."""
-        if self.report is None or not self.report.findings:
-            return
-        number = len(self.report.findings)
-        if self.screen is self._pages["threads"]:
-            table = self.screen.query_one(ThreadTable)
-            keys = [key for finding in self.report.findings for key in finding.keys]
-            at = keys.index(table.cursor_key) if table.cursor_key in keys else -1 if step > 0 else 0
-            if keys:
-                table.pick(keys[(at + step) % len(keys)])
-            return
-        if self.screen is not self._pages["overview"] and self.screen is not self._pages["findings"]:
-            return
-        picks = self.screen.query_one(PickList)
-        now = -1 if picks.picked is None and step > 0 else picks.picked or 0
-        self.screen.set_focus(picks)
-        picks.pick((now + step) % number)
+        if self.report is not None and self.report.findings and isinstance(self.screen, Page):
+            self.screen.next_finding(self.report, step)
 
     def action_apply(self) -> None:
         """Shows what an apply would set, and asks."""
@@ -282,16 +255,9 @@ class Dashboard(App[None], inherit_bindings=False):
 
     def _step_back(self) -> bool:
         """Whether there was a step to go back."""
-        page = self.screen
-        if isinstance(page, Overview):
-            lit = self._lit_key is not None
-            if lit:
-                self.light(None)
-            stepped = lit or page.clear_picks()
-            self.redraw()
-            return stepped
-        if not (isinstance(page, ThreadsPage) and (page.close_filter() or page.clear_filter())):
-            self.action_show("overview")
+        if isinstance(self.screen, Page):
+            return self.screen.step_back()
+        self.action_show("overview")
         return True
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def palette_commands(app: Dashboard) -> Iterator[SystemCommand]:
     """A command for each key of the app; one that does nothing now says why."""
-    closed = app.desk.closed_keys()
+    closed = app.closed_keys()
     for key in KEYS:
         if "app" in key.owners and not key.action.endswith("command_palette"):
             title, _, rest = key.meaning.partition(":")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, Literal, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -25,6 +25,13 @@ class Key(NamedTuple):
     owners: tuple[Owner, ...]
     screens: tuple[str, ...] = ()
     """The screens whose last line shows it; empty: only help and palette do."""
+    pair: str = ""
+    """What the last line prints for it where it stands there for the key beside it too."""
+
+    @property
+    def sign(self) -> str:
+        """What the last line prints for it."""
+        return self.pair or self.label
 
 
 _NEVER_LEFT_OUT: Final = ("?", "q", "Esc")
@@ -36,7 +43,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("2", "app.show('threads')", "2", "", "Threads: every thread against its plan", ("app",)),
     Key("3", "app.show('findings')", "3", "", "Findings: what is wrong, with evidence and remedy", ("app",)),
     Key("4", "app.show('journal')", "4", "", "Journal: what was changed from here, and what of it can be put back", ("app",)),
-    Key("up,k", "up", "↑↓", "pick", "up: the line or cell above", ("map", "threads", "findings", "dialog"), (*_EACH, "help")),
+    Key("up,k", "up", "↑ k", "pick", "up: the line or cell above", ("map", "threads", "findings", "dialog"), (*_EACH, "help"), "↑↓"),
     Key("down,j", "down", "↓", "", "down: the line or cell below", ("map", "threads", "findings", "dialog")),
     Key("left,h", "left", "←", "", "map: the cell to the left", ("map",)),
     Key("right,l", "right", "→", "", "map: the cell to the right", ("map",)),
@@ -60,6 +67,9 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("q,ctrl+c", "app.leave", "q", "quit", "one step back; where there is none, quit", ("app",), _EACH),
     Key("tab", "app.focus_next", "Tab", "", "from the map to the findings and back", ("app",)),
     Key("space", "app.pause", "Space", "pause", "hold the picture still, go on", ("app",), _EACH),
+    Key("less_than_sign", "app.speed(-1)", "<", "speed", "slower: a recording at half the speed, down to ×0.125", ("app",), _EACH, "< >"),
+    Key("greater_than_sign", "app.speed(1)", ">", "", "faster: a recording at twice the speed, up to ×64", ("app",)),
+    Key("full_stop", "app.next_look", ".", "step", "the next look: one frame of a recording that is held still", ("app",), _EACH),
     Key("t", "app.next_theme", "t", "theme", "the next theme: dark, light, contrast, blind, 16 colours", ("app",), _EACH),
     Key("P,ctrl+p", "app.command_palette", "P", "", "all actions by name", ("app",)),
     Key("escape", "app.step_back", "Esc", "back", "one step back: unlight, clear the filter, leave help", ("app",), ("help",)),
@@ -76,15 +86,18 @@ def actions_of(owner: Owner) -> dict[str, str]:
     return {name: key.action for key in KEYS if owner in key.owners for name in key.keys.split(",")}
 
 
-def key_line(screen: str, width: int, cost: str, closed: Mapping[str, str] | None = None) -> Line:
+def key_line(
+    screen: str, width: int, cost: str, closed: Mapping[str, str] | None = None, absent: Collection[str] = ()
+) -> Line:
     """The keys that work on a screen, and numascope's own cost at the right; the words go first where it is narrow.
 
     `closed` are keys that do nothing now, each with the reason in a word: they stand in brackets, and never go.
+    `absent` are keys that there is no use for: nothing is said of them.
     """
     shut = closed or {}
     bracket = _bracket(shut)
-    here = [key for key in KEYS if screen in key.screens and key.label not in shut]
-    sizes = {key: len(key.label) + len(key.word) + 3 for key in here}
+    here = [key for key in KEYS if screen in key.screens and key.label not in shut and key.label not in absent]
+    sizes = {key: len(key.sign) + len(key.word) + 3 for key in here}
     room = width - len(cost) - 3 - text_cells(bracket)
     chosen = {key for key in here if key.label in _NEVER_LEFT_OUT}
     for key in here:
@@ -93,7 +106,7 @@ def key_line(screen: str, width: int, cost: str, closed: Mapping[str, str] | Non
     spans: list[Span] = [Span(" ")]
     for key in here:
         if key in chosen:
-            spans.extend((Span(key.label, "lit", bold=True), Span(f" {key.word}  ", "dim")))
+            spans.extend((Span(key.sign, "lit", bold=True), Span(f" {key.word}  ", "dim")))
     spans.append(Span(bracket, "dim"))
     used = 1 + sum(sizes[key] for key in chosen) + text_cells(bracket)
     spans.append(Span(" " * (width - used - len(cost) - 1)))
@@ -113,8 +126,7 @@ def help_lines(width: int, closed: Mapping[str, str] | None = None) -> list[Line
     """Every key of the table with what it does, or with why it does nothing now."""
     lines = []
     for key in KEYS:
-        names = key.label if key.label != "↑↓" else "↑ k"
         why = (closed or {}).get(key.label, "")
         meaning = [Span(f"({why}) ", "warn"), Span(key.meaning, "dim")] if why else [Span(key.meaning)]
-        lines.append(fitted([Span(f" {names:>6}  ", "lit", bold=True), *meaning], width))
+        lines.append(fitted([Span(f" {key.label:>6}  ", "lit", bold=True), *meaning], width))
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from numascope.review.report import Report
 
@@ -32,3 +32,15 @@ class ReportSource(Protocol):
     def close(self) -> None:
         """Gives back what the source keeps open."""
         ...
+
+
+class RecordedSource(ReportSource, Protocol):
+    """A source that waits for whoever looks, and goes as fast as it is told to."""
+
+    speed: float
+    """How many times as fast as it was; `interval_s` follows. May be set from any thread."""
+
+
+def is_recording(source: ReportSource) -> TypeGuard[RecordedSource]:
+    """Whether it can be held still and has a speed."""
+    return source.is_recorded

@@ -21,9 +21,11 @@ SAID_S: Final = 10.0
 _WIDE: Final = 100
 
 
-def is_stale(report: Report | None, *, paused: bool, age_s: float, interval_s: float) -> bool:
-    """Whether the picture is of a time that has passed although nobody asked for that."""
-    return report is not None and not report.ended and not paused and age_s > STALE_INTERVALS * interval_s
+def is_stale(report: Report | None, source: ReportSource, *, paused: bool, age_s: float) -> bool:
+    """Whether the picture is of a time that has passed although nobody asked for that; a recording does not age."""
+    if report is None or report.ended or paused or source.is_recorded:
+        return False
+    return age_s > STALE_INTERVALS * source.interval_s
 
 
 def state_word(report: Report | None, source: ReportSource, *, paused: bool, age_s: float) -> Span:
@@ -34,7 +36,7 @@ def state_word(report: Report | None, source: ReportSource, *, paused: bool, age
         return Span("ENDED".rjust(8), "warn", bold=True)
     if paused:
         return Span("PAUSED".rjust(8), "lit", bold=True)
-    if is_stale(report, paused=paused, age_s=age_s, interval_s=source.interval_s):
+    if is_stale(report, source, paused=paused, age_s=age_s):
         return Span(f"STALE {age_s:.0f}s".rjust(8), "warn", bold=True)
     if report.partial:
         return Span("PARTIAL".rjust(8), "warn", bold=True)

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from numascope.host.parse_proc import (
     SchedStat,
     parse_cmdline,
-    parse_cpu_ticks,
     parse_environ,
-    parse_migrations,
     parse_numastat,
     parse_policy,
     parse_schedstat,
@@ -38,8 +36,6 @@ def test_the_name_in_stat_ends_at_the_last_bracket(name: bytes) -> None:
 def test_any_bytes_are_a_record_or_none(raw: bytes) -> None:
     parse_stat(raw)
     parse_schedstat(raw)
-    parse_migrations(raw)
-    parse_cpu_ticks(raw)
     parse_numastat(raw)
     parse_policy(raw)
     parse_cmdline(raw)
@@ -52,23 +48,6 @@ def test_a_short_stat_is_no_record() -> None:
 def test_schedstat_is_run_time_wait_and_slices() -> None:
     assert parse_schedstat(b"46080210 2905959 27\n") == SchedStat(46080210, 2905959, 27)
     assert parse_schedstat(b"") is None
-
-
-def test_migrations_are_the_kernels_count() -> None:
-    raw = b"head (2049, #threads: 1)\n---\nse.exec_start  : 1.0\nse.nr_migrations                             :                   42\n"
-
-    assert parse_migrations(raw) == 42
-    assert parse_migrations(b"se.exec_start : 1\n") is None
-
-
-def test_a_name_in_sched_cannot_fake_a_count() -> None:
-    assert parse_migrations(b"xse.nr_migrations : 7 (1, #threads: 1)\nse.nr_migrations : 3\n") == 3
-
-
-def test_idle_iowait_and_stolen_time_are_not_busy() -> None:
-    raw = b"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 10 1 5 100 7 2 3 50 4 0\ncpu12 1 0 0 9 0 0 0 0 0 0\nintr 5\n"
-
-    assert parse_cpu_ticks(raw) == {0: (21, 178), 12: (1, 10)}
 
 
 def test_numastat_is_a_table_of_pages() -> None:
@@ -99,6 +78,17 @@ def test_only_wanted_variables_of_an_environment_are_kept() -> None:
     raw = b"RANK=3\0AWS_SECRET=x\0OMP_NUM_THREADS=4\0broken\0RANK=9\0"
 
     assert parse_environ(raw, ("RANK", "OMP_")) == {"RANK": "3", "OMP_NUM_THREADS": "4"}
+
+
+def test_a_wanted_name_with_an_asterisk_is_the_end_of_names() -> None:
+    raw = b"CUDA_VISIBLE_DEVICES=0\0_VISIBLE_DEVICES=1\0VISIBLE_DEVICES_X=2\0OMP_X=3\0"
+
+    assert parse_environ(raw, ("OMP_", "*_VISIBLE_DEVICES")) == {
+        "CUDA_VISIBLE_DEVICES": "0",
+        "_VISIBLE_DEVICES": "1",
+        "OMP_X": "3",
+    }
+    assert parse_environ(raw, ("OMP_",)) == {"OMP_X": "3"}
 
 
 def test_arguments_keep_their_places() -> None:

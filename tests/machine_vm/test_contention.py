@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,54 @@ def test_a_thread_behind_a_fifo_loop_is_starved_within_ten_ticks(tmp_path: Path)
     assert any(told), [[one.rule for one in report.findings] for report in reports]
     first = next(one for one in told if one is not None)
     assert "queued on CPU 10" in first.evidence
+
+
+SLEEPERS = f"""
+{HASHING}
+import select
+def wake():
+    os.sched_setaffinity(0, {{10}})
+    waker.wait()
+    hash()
+waker = threading.Event()
+for _ in range(60): thread(sleep)
+named("late", wake)
+time.sleep(2); ready(); sys.stdin.readline(); waker.set(); sleep()
+"""
+
+
+@pytest.mark.skipif(kernel() >= (6, 12), reason="from 6.12 the fair server gives a starved thread 5 %")
+def test_where_there_is_cpu_pressure_a_sleeper_that_wakes_behind_a_fifo_loop_is_starved_within_two_ticks(
+    tmp_path: Path,
+) -> None:
+    """Nothing of the thread itself moves: the pressure that rises makes all sleepers be looked at."""
+    assert Path("/proc/pressure/cpu").exists()
+    with program(SLEEPERS) as child, watching(tmp_path, child.pid, "0-15") as session, hog(10):
+        for _ in range(4):
+            session.look(1.0, samples=2)
+        late = next(one.key.tid for one in session.look(1.0, samples=2).placements if one.comm == "late")
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+        time.sleep(0.2)
+        looks = []
+        for _ in range(3):
+            time.sleep(1.0)
+            looks.append(finding_of(session.step(), "starved", late))
+
+    assert any(looks[:2]), looks
+
+
+@pytest.mark.parametrize("cpu", [12])
+def test_a_thread_that_spins_on_a_nohz_full_cpu_is_shown_at_100_per_cent(tmp_path: Path, cpu: int) -> None:
+    """Its counters move once a second: what is shown is over two seconds and more."""
+    code = f"{HASHING}\ndef spinning():\n os.sched_setaffinity(0, {{{cpu}}})\n hash()\nnamed('spins', spinning); time.sleep(1); ready(); sleep()"
+    with program(code) as child, watching(tmp_path, child.pid, str(cpu)) as session:
+        assert cpu in session.step().machine.cpus.nohz_full
+        busy = []
+        for _ in range(8):
+            time.sleep(1.0)
+            report = session.step()
+            busy += [one.busy for one in report.placements if one.comm == "spins"]
+
+    assert [one for one in busy[3:] if one is None or not 0.9 <= one <= 1.1] == [], busy

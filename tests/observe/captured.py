@@ -1,18 +1,19 @@
-"""Process trees captured from real jobs, as facts and threads."""
+"""Process trees of real jobs, kept in snapshots/jobs, as facts and threads.
+
+Each file tells in `about` what ran; a thread is a row of tid, name, allowed CPUs, start and CPU time, both in ticks of 10 ms.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.observe.roles import ThreadFacts
+from numascope.observe.jobs import Job, find_jobs, process_job
+from numascope.observe.roles import Roll, ThreadFacts, call_roll
 from numascope.observe.sample import ProcessFacts
 
-_PROC = re.compile(r"PROC pid=(\d+) ppid=(\d+) pgrp=\d+ sid=(\S+) comm=(.*) threads=(\d+) cmd=(.*)")
-_THREAD = re.compile(r"T tid=(\d+) comm='(.*)' allowed=(\S*) mems=\S* psr=\S+ state=\S+ ut=(\d+) st=(\d+) start=(\d+)")
 _TICK_NS = 10_000_000
 
 
@@ -22,56 +23,30 @@ class Captured(NamedTuple):
     facts: dict[int, ProcessFacts]
     threads: dict[int, list[ThreadFacts]]
 
-
-def read_mindspore(path: Path) -> Captured:
-    """A capture in text: a PROC line, its environment, a line a thread."""
-    facts: dict[int, ProcessFacts] = {}
-    threads: dict[int, list[ThreadFacts]] = {}
-    pid = 0
-    for line in path.read_text().splitlines():
-        text = line.strip()
-        if found := _PROC.match(text):
-            pid = int(found[1])
-            sid = int(found[3]) if found[3].isdigit() else 0
-            facts[pid] = ProcessFacts(
-                pid, int(found[2]), 0, sid, found[4], tuple(found[6].split()), {}, threads=int(found[5])
-            )
-            threads[pid] = []
-        elif text.startswith("env "):
-            key, _, value = text[4:].partition("=")
-            environ = facts[pid].environ
-            assert isinstance(environ, dict)
-            environ[key] = value
-        elif found := _THREAD.match(text):
-            ran = (int(found[4]) + int(found[5])) * _TICK_NS
-            threads[pid].append(ThreadFacts(int(found[1]), found[2], int(found[6]), ran, CpuSet.parse(found[3])))
-    return Captured(facts, threads)
-
-
-def read_torch(path: Path) -> Captured:
-    """A capture in JSON: a list of processes, each with its threads."""
-    facts: dict[int, ProcessFacts] = {}
-    threads: dict[int, list[ThreadFacts]] = {}
-    for one in json.loads(path.read_text()):
-        pid = one["pid"]
-        facts[pid] = ProcessFacts(
-            pid,
-            one["ppid"],
-            one["starttime"],
-            one["session"],
-            one["comm"],
-            tuple(one["cmdline"]),
-            one["env"],
-            threads=len(one["threads"]),
+    def jobs(self) -> tuple[Job, ...]:
+        """Its jobs; the topmost process as a job where no launcher told any rank who it is."""
+        found = find_jobs(self.facts)
+        return found or (
+            process_job(self.facts, next(pid for pid in self.facts if self.facts[pid].ppid not in self.facts)),
         )
+
+    def roll(self) -> Roll:
+        """The roles of all of its threads."""
+        return call_roll(self.jobs(), self.facts, self.threads)
+
+
+def read_job(path: Path) -> Captured:
+    """A capture of snapshots/jobs."""
+    facts: dict[int, ProcessFacts] = {}
+    threads: dict[int, list[ThreadFacts]] = {}
+    for one in json.loads(path.read_text())["processes"]:
+        pid, rows = one["pid"], one["threads"]
         threads[pid] = [
-            ThreadFacts(
-                each["tid"],
-                each["comm"],
-                each["starttime"],
-                (each["utime"] + each["stime"]) * _TICK_NS,
-                CpuSet.parse(each["cpus"]),
-            )
-            for each in one["threads"]
+            ThreadFacts(tid, comm, start, ticks * _TICK_NS, CpuSet.parse(allowed))
+            for tid, comm, allowed, start, ticks in rows
         ]
+        began = next((each.starttime_ticks for each in threads[pid] if each.tid == pid), 0)
+        facts[pid] = ProcessFacts(
+            pid, one["ppid"], began, one["sid"], one["comm"], tuple(one["cmdline"]), one["environ"], threads=len(rows)
+        )
     return Captured(facts, threads)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from observe.captured import read_mindspore, read_torch
+from observe.captured import read_job
 
 from numascope.observe.jobs import find_jobs, process_job
 from numascope.observe.sample import ProcessFacts
@@ -188,24 +188,23 @@ def test_a_process_mapped_to_the_scheduler_is_the_scheduler() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "ranks", "has_launcher"),
+    ("name", "has_launcher"),
     [
-        ("m02_msrun_json_graph.a.txt", [0, 1], True),
-        ("m03_msrun_json_pynative.a.txt", [0, 1], True),
-        ("m04_msrun_bindcore_true_graph_auto.a.txt", [0, 1], True),
-        ("m05_msrun_nojoin.a.txt", [0, 1], False),
-        ("m01_msrun_bindcore_dict_startup.a.txt", [0, 1], True),
+        ("mindspore-m01_msrun_bindcore_dict_startup", True),
+        ("mindspore-m02_msrun_json_graph", True),
+        ("mindspore-m03_msrun_json_pynative", True),
+        ("mindspore-m04_msrun_bindcore_true_graph_auto", True),
+        ("mindspore-m05_msrun_nojoin", False),
     ],
 )
-def test_captured_msrun_jobs_have_their_ranks_and_no_more(
-    shared: Path, name: str, ranks: list[int], has_launcher: bool
-) -> None:
-    captured = read_mindspore(shared / "data/mindspore" / name)
+def test_captured_msrun_jobs_have_their_ranks_and_no_more(snapshots: Path, name: str, *, has_launcher: bool) -> None:
+    captured = read_job(snapshots / f"jobs/{name}.json")
 
     (job,) = find_jobs(captured.facts)
 
     assert job.framework == "mindspore"
-    assert [rank.number for rank in job.ranks] == ranks
+    assert [rank.number for rank in job.ranks] == [0, 1]
+    assert [rank.device for rank in job.ranks] == [0, 1]
     assert (job.launcher is not None) == has_launcher
     assert job.scheduler is not None
     assert all(captured.facts[pid].comm == "tail" for pid in job.others)
@@ -213,13 +212,23 @@ def test_captured_msrun_jobs_have_their_ranks_and_no_more(
 
 @pytest.mark.parametrize(
     "name",
-    ["ddp-gloo-nw2-nopin-torchrun.json", "ddp-bound-numactl-with-escape.json", "ddp-gloo-nw2-pin-omp2-interop.json"],
+    ["ddp-gloo-nw2-nopin-torchrun", "ddp-bound-numactl-with-escape", "ddp-gloo-nw2-pin-omp2-interop"],
 )
-def test_captured_torchrun_jobs_have_two_ranks_with_two_loaders_each(shared: Path, name: str) -> None:
-    captured = read_torch(shared / "data/torch" / name)
+def test_captured_torchrun_jobs_have_two_ranks_with_two_loaders_each(snapshots: Path, name: str) -> None:
+    captured = read_job(snapshots / f"jobs/torch-{name}.json")
 
     (job,) = find_jobs(captured.facts)
 
     assert [rank.number for rank in job.ranks] == [0, 1]
     for rank in job.ranks:
-        assert sum(captured.facts[pid].comm == "pt_data_worker" for pid in rank.helpers) <= 2
+        assert [captured.facts[pid].comm for pid in rank.helpers] == ["pt_data_worker"] * 2
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "elastic-fork", "elastic-spawn"])
+def test_of_ranks_that_nothing_outside_tells_none_is_guessed(snapshots: Path, method: str) -> None:
+    captured = read_job(snapshots / f"jobs/torch-start-method-{method}.json")
+
+    assert find_jobs(captured.facts) == ()
+    (job,) = captured.jobs()
+    assert [(rank.number, rank.device) for rank in job.ranks] == [(None, None)]
+    assert set(job.pids()) == set(captured.facts)

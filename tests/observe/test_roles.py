@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
-
 import pytest
-from observe.captured import Captured, read_mindspore, read_torch
 
 from numascope.cpuset import CpuSet
-from numascope.observe.jobs import Rank, find_jobs
-from numascope.observe.roles import ProcessView, Role, ThreadFacts, roles_of
+from numascope.observe.roles import ProcessView, ThreadFacts, roles_of
 
 ALL = CpuSet.parse("0-1")
 
@@ -95,44 +90,3 @@ def test_a_compile_pool_is_told_by_its_command_line() -> None:
     cmdline = ("python", "/site/torch/_inductor/compile_worker/__main__.py", "--workers=2")
 
     assert roles_of(view("torch", "helper", "python", cmdline), [thread(100, "python")])[0].name == "compile"
-
-
-def _roles(captured: Captured, framework: str, rank: Rank) -> dict[int, list[tuple[ThreadFacts, Role]]]:
-    main_set = next(one.allowed for one in captured.threads[rank.pid] if one.tid == rank.pid)
-    found = {}
-    for pid in (rank.pid, *rank.helpers):
-        process = captured.facts[pid]
-        kind = "rank" if pid == rank.pid else "helper"
-        seen = ProcessView(framework, kind, pid, process.comm, process.cmdline, main_set)  # type: ignore[arg-type]  # as above
-        found[pid] = list(zip(captured.threads[pid], roles_of(seen, captured.threads[pid]), strict=True))
-    return found
-
-
-def test_a_captured_mindspore_worker_has_its_pipeline_queues_and_cleaners(shared: Path) -> None:
-    captured = read_mindspore(shared / "data/mindspore/m02_msrun_json_graph.a.txt")
-    (job,) = find_jobs(captured.facts)
-
-    roles = _roles(captured, "mindspore", job.ranks[0])
-
-    top = roles[job.ranks[0].pid]
-    pipeline = [one for one, role in top if role.name == "minddata"]
-    assert {str(one.allowed) for one in pipeline} == {"1"}, (
-        "all on the planned minddata CPU, and so no helper among them"
-    )
-    assert len(pipeline) == 16
-    assert Counter(role.name for _, role in top)["runtime"] == 4
-    assert [role.name for one, role in top if one.comm == "frontend_queue"] == ["pynative"]
-    helpers = Counter(roles[pid][0][1].name for pid in job.ranks[0].helpers)
-    assert helpers == {"minddata": 4, "cleaner": 2}
-
-
-def test_a_captured_torch_rank_has_its_gloo_threads_and_loaders(shared: Path) -> None:
-    captured = read_torch(shared / "data/torch/ddp-gloo-nw2-nopin-torchrun.json")
-    (job,) = find_jobs(captured.facts)
-
-    roles = _roles(captured, "torch", job.ranks[0])
-
-    top = Counter(role.name for _, role in roles[job.ranks[0].pid])
-    assert top["comm"] == 3
-    assert top["main"] == 1
-    assert {role.name for pid in job.ranks[0].helpers for _, role in roles[pid]} == {"loader"}

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
 from plan.machines import machine
 
 from numascope.cpuset import CpuSet
 from numascope.observe.roles import Role
 from numascope.observe.sample import ThreadKey
-from numascope.observe.strangers import Stranger
 from numascope.plan.objects import Place, Target
 from numascope.review import contention
 from numascope.review.evidence import NOTHING
@@ -90,43 +86,6 @@ def test_an_unknown_load_is_not_idle() -> None:
     four = [thread(101 + at, 2, 0.25, wait=750.0) for at in range(4)]
 
     assert contention.crowded([rank()], four, {0: None, 1: None, 2: 1.0, 3: None}, MACHINE) == []
-
-
-@pytest.mark.parametrize(
-    ("threads", "others"),
-    [
-        ([thread(101, 2, 0.4)], 0.6),  # settled: exactly the rest
-        ([thread(101, 2, 0.4, migrations=3.0)], 0.6),  # it roams here: the rest at least
-        ([thread(101, 5, 0.4, migrations=3.0)], 0.6),  # it may have been here, though it is seen elsewhere
-        ([thread(101, 5, 0.4, allowed="5")], 1.0),  # it cannot have been here
-        ([thread(101, 2, 0.4), thread(102, 2, 0.7)], 0.0),  # never below nothing
-    ],
-)
-def test_what_others_use_is_never_overstated(threads: list[Placement], others: float) -> None:
-    roaming = [replace(one, allowed=CpuSet.parse("0-7")) if one.migrations_per_s else one for one in threads]
-
-    assert contention.others_on(roaming, {2: 1.0}, 0.0)[2] == pytest.approx(others)
-
-
-def test_numascope_itself_is_no_stranger() -> None:
-    assert contention.others_on([], {2: 0.3}, own_busy=0.3)[2] == 0.0
-
-
-def test_a_stranger_is_named_by_where_it_last_ran() -> None:
-    (found,) = contention.shared(
-        [rank()], [thread(101, 2, 0.4, wait=212.0)], [], {2: 0.41}, [Stranger(2871, "fluent-bit", 2, 0.41)]
-    )
-
-    assert found.severity == "warning"
-    assert "others use 41 % of it: fluent-bit 2871 last ran here, 41 % busy in all" in found.text
-    assert "main 101 waits 212 ms/s there" in found.evidence
-
-
-def test_a_stranger_that_costs_nobody_anything_is_a_note() -> None:
-    (found,) = contention.shared([rank()], [thread(101, 2, 0.4)], [], {2: 0.41}, [])
-
-    assert found.severity == "info"
-    assert "unattributed" in found.text
 
 
 def test_a_planned_single_cpu_is_no_collapse() -> None:

@@ -73,5 +73,5 @@ def test_the_detail_says_where_a_thread_ran_and_how_far_that_is() -> None:
 
     assert lines[1] == " verdict ! escaped  0.93 s outside on CPU 37 (N1); distance N5 to N1: 24"
     assert lines[2] == " planned 129  (runtime of device5, bind.json:34)   allowed 0-191"
-    assert "N1 ▒▒▒!▒▒" in lines[4]
-    assert "N5 ▒▒■▒▒▒" in lines[5]
+    assert any("N1 ▒▒▒!▒▒" in line for line in lines)
+    assert any("N5 ▒▒■▒▒▒" in line for line in lines)

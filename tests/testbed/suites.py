@@ -33,7 +33,7 @@ SUITES: Final = {
     suite.machine: suite
     for suite in (
         Suite("four-node"),
-        Suite("two-socket", "isolcpus=domain,2-5"),
+        Suite("two-socket", "isolcpus=domain,2-5 nohz_full=12"),
         Suite("memory-only", timeout_s=600.0),
         Suite("chiplets", timeout_s=600.0),
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from numascope.host.parse_proc import parse_cpu_ticks, parse_numastat
+from numascope.host.parse_proc import parse_numastat
+from numascope.host.parse_stat import CpuTicks, parse_cpu_ticks
 from numascope.host.root import HostRoot
 
+_SOME: Final = re.compile(rb"some [^\n]*total=(\d+)")
 _FREE: Final = re.compile(rb"MemFree:\s+(\d+) kB")
 
 
-def cpu_ticks(root: HostRoot) -> dict[int, tuple[int, int]]:
-    """CPU → (busy, total) clock ticks since boot; empty where /proc/stat cannot be read."""
+def cpu_ticks(root: HostRoot) -> dict[int, CpuTicks]:
+    """CPU → clock ticks since boot; empty where /proc/stat cannot be read."""
     return parse_cpu_ticks(root.read_if_there("proc/stat") or b"")
 
 
@@ -37,3 +39,9 @@ def run_queues(root: HostRoot) -> RunQueues | None:
         return None
     runnable = fields[3].partition(b"/")[0]
     return RunQueues(int(runnable), int(fields[4])) if runnable.isdigit() and fields[4].isdigit() else None
+
+
+def cpu_pressure_us(root: HostRoot) -> int | None:
+    """Time for which some thread waited for a CPU, of the whole machine, in µs since boot (Documentation/accounting/psi.rst); None without PSI."""
+    found = _SOME.match(root.read_if_there("proc/pressure/cpu") or b"")
+    return None if found is None else int(found[1])

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from numascope.observe.jobs.schemes import LAUNCHERS
+from numascope.observe.jobs.served import TITLE
 from numascope.observe.sample import ProcessFacts
 
 HIDDEN: Final = "…"
@@ -20,7 +22,6 @@ _MOST_ALIASES: Final = 1 << 16
 
 # Command lines, as observe.jobs and observe.roles look at them.
 
-_LAUNCHERS: Final = frozenset({"msrun", "torchrun", "torch.distributed.run"})
 _MARKERS: Final = ("compile_worker", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
 _BINDING: Final = "--numa-binding"
 _BINDING_MODES: Final = frozenset({"node", "socket", "exclusive", "core-complex"})
@@ -30,7 +31,7 @@ _OPTION: Final = re.compile(r"--[A-Za-z][A-Za-z0-9_.-]{0,63}|-[A-Za-z0-9]|--?")
 
 # Environments.
 
-_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}|OMPI_MCA_orte_ess_jobid")
 _SECRETIVE: Final = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH")
 _ADDRESSES: Final = re.compile(r"_(?:ADDR|HOST|IP|IFNAME|HOSTNAME|ENDPOINT)$|ADDR|HOSTID")
 _RUN_IDS: Final = re.compile(r"RUN_ID$|JOB_ID$|COMM_ID$")
@@ -48,7 +49,7 @@ _WORDS: Final = frozenset({
     "reset", "noreset", "logical", "physical", "static", "dynamic", "guided", "auto", "passive", "active", "infinite",
     "turnaround", "throughput", "serial", "hard", "intel_tbb", "gnu", "ms_worker", "ms_sched", "ms_pserver", "info",
     "warn", "warning", "error", "debug", "trace", "version", "abort", "ring", "tree", "ll", "ll128", "simple", "loc",
-    "pix", "pxb", "phb", "sys", "nvl", "collnet", "nvls", "static_cpu", "proc", "k", "m", "g"
+    "pix", "pxb", "phb", "sys", "nvl", "collnet", "nvls", "static_cpu", "proc", "k", "m", "g", "all", "void", "nodevfiles"
 })  # fmt: skip
 _POLICY: Final = re.compile(r"[a-z]+(?:[ =()+|]+[a-z]+)*\)?(?::[0-9,-]*)?")
 _LIBRARY: Final = re.compile(r"lib[a-z]{1,16}[0-9]{0,2}")
@@ -143,7 +144,9 @@ def redacted_cmdline(cmdline: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments: the program, options, a module after `-m` and what tells a role stay, all else becomes `…`."""
     found = [_argument(part) for part in cmdline]
     names = [part.rpartition("/")[2] for part in cmdline[:3]]
-    if names and (shown := _program(names[0])):
+    if cmdline and TITLE.fullmatch(cmdline[0]):
+        found[0] = cmdline[0]
+    elif names and (shown := _program(names[0])):
         marks = _marks(cmdline[0])
         found[0] = f"{marks}/{shown}" if marks else shown
     if len(names) == 3 and names[0].startswith("python") and names[1] == "-m" and _MODULE.fullmatch(cmdline[2]):
@@ -175,7 +178,7 @@ def _argument(part: str) -> str:
     """One argument; whether its last component is an option or a launcher stays as it is, for that is what is looked at."""
     name = part.rpartition("/")[2]
     marks = _marks(part)
-    if name in _LAUNCHERS or name == "-m":
+    if name in LAUNCHERS or name == "-m":
         return f"{marks}/{name}" if marks else name
     if part.startswith("-"):
         option, equals, _ = part.partition("=")

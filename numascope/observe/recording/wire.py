@@ -12,6 +12,7 @@ MOST_THREADS: Final = 1 << 18
 MOST_PROCESSES: Final = 1 << 16
 MOST_CPUS: Final = LARGEST_ID + 1
 MOST_STRANGERS: Final = 1 << 16
+MOST_INTERRUPTS: Final = 1 << 16
 _MOST_TEXTS: Final = 1 << 16
 
 _A_ROW: Final = msgspec.Meta(max_length=MOST_THREADS)
@@ -43,11 +44,14 @@ class Moment(msgspec.Struct, frozen=True, array_like=True):
     notes: _Texts | None
 
 
+_Spread = Annotated[list[_Moves], msgspec.Meta(min_length=5, max_length=5)]
+
+
 class Rows(msgspec.Struct, frozen=True, array_like=True):
     """Whole rows of the thread columns.
 
-    `pids`, `tids`, `starts` are differences to the row before; `comms`, `states` and `allowed` numbers of entries of the two
-    tables; `seen` how many samples before this one.
+    `pids`, `tids`, `starts` are differences to the row before; `comms`, `states`, `scheduling` and `allowed` numbers of entries of
+    the two tables; `counters` five lists (`rows.spread`); `seen` how many samples before this one.
     """
 
     pids: Annotated[list[int], _A_ROW]
@@ -62,6 +66,8 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
     wait_ns: Annotated[list[_Natural | None], _A_ROW]
     slices: Annotated[list[_Natural | None], _A_ROW]
     migrations: Annotated[list[_Natural | None], _A_ROW]
+    scheduling: _Naturals
+    counters: _Spread
     seen: Annotated[list[int], _A_ROW]
     texts: Annotated[list[_Name], _A_ROW]
     masks: Annotated[list[_Mask], _A_ROW]
@@ -89,6 +95,13 @@ class Rebound(msgspec.Struct, frozen=True, array_like=True):
     masks: Annotated[list[_Mask], _A_ROW]
 
 
+class Spread(msgspec.Struct, frozen=True, array_like=True):
+    """Rows in which some of the five counters of `sched` changed, as gaps, and how far each of the five moved."""
+
+    gaps: _Naturals
+    moves: _Spread
+
+
 class RowChanges(msgspec.Struct, frozen=True, array_like=True):
     """How the thread columns changed: rows gone (of the old ones), rows born (of the new ones), then what moved."""
 
@@ -103,6 +116,8 @@ class RowChanges(msgspec.Struct, frozen=True, array_like=True):
     wait_ns: Counted | None
     slices: Counted | None
     migrations: Counted | None
+    scheduling: Renamed | None
+    counters: Spread | None
     seen: Counted | None
 
 
@@ -124,6 +139,9 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
     started_s: _WallClock | None
     libraries: _Texts
     start_stack: _Natural
+    mems_allowed: _Mask | None
+    cgroup: _Text | None
+    inner_pid: _Natural | None
 
 
 class FactChanges(msgspec.Struct, frozen=True, array_like=True):
@@ -137,7 +155,7 @@ class Counters(msgspec.Struct, frozen=True, array_like=True):
     """Counters by id, a list for each counter, as moves since the frame before; with `ids` of these ids, from 0."""
 
     ids: Annotated[list[_Id], _AN_ID] | None
-    moves: Annotated[list[Annotated[list[int | None], _AN_ID]], msgspec.Meta(min_length=2, max_length=5)]
+    moves: Annotated[list[Annotated[list[int | None], _AN_ID]], msgspec.Meta(min_length=2, max_length=6)]
 
 
 class StrangerRow(msgspec.Struct, frozen=True, array_like=True):
@@ -147,9 +165,48 @@ class StrangerRow(msgspec.Struct, frozen=True, array_like=True):
     comm: _Name
     cpu: _Id
     busy: Annotated[float, msgspec.Meta(ge=0, lt=1e9)] | None
+    tid: _Natural | None = None
+    thread: _Name = ""
+    is_kernel: bool = False
 
 
 _Strangers = Annotated[list[StrangerRow], msgspec.Meta(max_length=MOST_STRANGERS)]
+
+
+class CgroupRow(msgspec.Struct, frozen=True, array_like=True):
+    """A cgroup's name, then the fields of `CgroupLoad` in their order."""
+
+    name: _Text
+    quota_cpus: Annotated[float, msgspec.Meta(ge=0, lt=1e9)] | None
+    quota_path: _Text
+    periods: _Natural | None
+    throttled_periods: _Natural | None
+    throttled_us: _Natural | None
+    cpu_some_us: _Natural | None
+    memory_some_us: _Natural | None
+    memory_full_us: _Natural | None
+    pressure_is_own: bool
+
+
+class InterruptRow(msgspec.Struct, frozen=True, array_like=True):
+    """An interrupt on a CPU, with the fields of `Interrupt` in their order."""
+
+    irq: _Natural
+    name: _Name
+    cpu: _Id
+    per_s: Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
+
+
+class Asides(msgspec.Struct, frozen=True, array_like=True):
+    """What else a sample has; None is that nothing of it changed since the frame before.
+
+    `clocks_khz` has the CPUs whose clock changed, and null for those of which none is known any more.
+    """
+
+    cgroups: Annotated[list[CgroupRow], _A_PROCESS] | None
+    unseen_ns: Annotated[dict[_Natural, _Natural], _A_PROCESS] | None
+    clocks_khz: Annotated[dict[_Id, _Natural | None], _AN_ID] | None
+    interrupts: Annotated[list[InterruptRow], msgspec.Meta(max_length=MOST_INTERRUPTS)] | None
 
 
 class Key(msgspec.Struct, frozen=True, array_like=True):
@@ -161,6 +218,7 @@ class Key(msgspec.Struct, frozen=True, array_like=True):
     cpus: Counters
     nodes: Counters
     strangers: _Strangers
+    asides: Asides
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):
@@ -172,3 +230,4 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
     cpus: Counters | None
     nodes: Counters | None
     strangers: _Strangers | None
+    asides: Asides

@@ -9,6 +9,7 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.review.report import Placement, Report
 from numascope.show.canvas import fitted
+from numascope.show.cpu_words import interrupt_words, load_words
 from numascope.show.glyphs import CELLS, FRAME
 from numascope.show.ink import Line, Span
 from numascope.show.map.cells import MapCells, map_cells
@@ -179,16 +180,14 @@ def cell_words(report: Report, cells: MapCells, cpus: tuple[int, ...]) -> str:
     """What the cursor names: CPU, load, node, core, siblings, shared cache, and who ran there."""
     machine = report.machine
     here = CpuSet.of(cpus)
+    load, interrupts = load_words(report, cpus), interrupt_words(report, cpus)
     if len(cpus) > 1:
-        busy = [load for cpu in cpus if (load := report.loads.get(cpu)) is not None]
-        mean = f"{round(100 * sum(busy) / len(busy))} % busy" if busy else "load ?"
-        return f"CPUs {here}  {mean}  {_who(report, cells, cpus)}"
+        return "  ".join([f"CPUs {here}", load, _who(report, cells, cpus), *filter(None, [interrupts])])
     cpu = cpus[0]
-    load = report.loads.get(cpu)
     node = machine.node_of.get(cpu)
-    parts = [f"CPU {cpu}", "?" if load is None else f"{round(100 * load)} %", "no node" if node is None else f"N{node}"]
+    parts = [f"CPU {cpu}", load, "no node" if node is None else f"N{node}"]
     parts.extend(_around(machine, cpu))
-    return "  ".join([*parts, _who(report, cells, cpus), *_node_words(report, node)])
+    return "  ".join([*parts, _who(report, cells, cpus), *filter(None, [interrupts]), *_node_words(report, node)])
 
 
 def _node_words(report: Report, node: int | None) -> list[str]:

@@ -43,6 +43,10 @@ class FindingsPage(Page):
 
         self.query_one(PickList).show_entries(entries, finding_names(report))
 
+    def next_finding(self, report: Report, step: int) -> None:
+        """In the list."""
+        self.query_one(PickList).pick_on(step, len(report.findings))
+
     @on(PickList.Opened)
     def _light(self, event: PickList.Opened) -> None:
-        self.dashboard.light_finding(event.picked)
+        self.dashboard.light.put_on_finding(event.picked)

@@ -94,7 +94,7 @@ class HelpPage(Page):
         """Keys, then signs."""
         del report
         width = self.size.width
-        lines = [*help_lines(width, self.dashboard.desk.closed_keys()), fitted([], width), *glyph_lines(width)]
+        lines = [*help_lines(width, self.dashboard.closed_keys()), fitted([], width), *glyph_lines(width)]
         lines.append(fitted([], width))
         lines.append(
             fitted(

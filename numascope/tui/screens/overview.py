@@ -54,7 +54,7 @@ class Overview(Page):
         ranks = self.query_one("#ranks", LinesView)
         map_width = width - _RANKS_WIDTH if beside else width
         machine_map.place(map_width, map_rows(height))
-        drawn = machine_map.show_report(report, self.dashboard.lit)
+        drawn = machine_map.show_report(report, self.dashboard.light.placement)
         spare = height - _FRAME_ROWS - drawn - _FINDINGS_ROWS
         rule = height >= 30
         rows = drawn if beside else 0 if not report.ranks else max(0, min(len(report.ranks) + 1, spare - rule))
@@ -88,8 +88,17 @@ class Overview(Page):
         _set_size(below, width, len(lines))
         below.show(lines)
 
-    def clear_picks(self) -> bool:
-        """Takes the cursors of map and findings away; tells whether there was one."""
+    def step_back(self) -> bool:
+        """Puts out the light, else takes the cursors of map and findings away; tells whether there was one."""
+        stepped = self.dashboard.light.put_out() or self._clear_picks()
+        self.dashboard.redraw()
+        return stepped
+
+    def next_finding(self, report: Report, step: int) -> None:
+        """In the list below the map."""
+        self.query_one(PickList).pick_on(step, len(report.findings))
+
+    def _clear_picks(self) -> bool:
         findings = self.query_one(PickList)
         had = self.query_one(MachineMap).clear_cursor() or findings.picked is not None
         findings.pick(None)
@@ -97,7 +106,7 @@ class Overview(Page):
 
     @on(PickList.Opened)
     def _light(self, event: PickList.Opened) -> None:
-        self.dashboard.light_finding(event.picked)
+        self.dashboard.light.put_on_finding(event.picked)
 
     @on(MachineMap.CpusOpened)
     def _open_cpus(self, event: MachineMap.CpusOpened) -> None:

@@ -45,6 +45,14 @@ class Page(Screen[None]):
         """Shows the report."""
         raise NotImplementedError
 
+    def step_back(self) -> bool:
+        """One step back, and whether there was one: to the first screen."""
+        self.dashboard.action_show("overview")
+        return True
+
+    def next_finding(self, report: Report, step: int) -> None:
+        """Picks the finding that is so many further on; not where no findings stand."""
+
     def compose(self) -> ComposeResult:
         """The frame and the body."""
         yield LinesView(id="small")
@@ -72,7 +80,8 @@ class Page(Screen[None]):
         app = self.dashboard
         self.query_one(StatusBar).show_state(app.report, app.state_word(), app.notice())
         closed = {} if self.page == "help" else app.desk.closed_keys()
-        keys = key_line(self.page, self.size.width, app.cost_words(self.size.width), closed)
+        cost, absent = app.cost_words(self.size.width), app.player.closed_keys()
+        keys = key_line(self.page, self.size.width, cost, closed, absent)
         self.query_one("#keys", LinesView).show([keys])
         if app.report is not None:
             self.draw_body(app.report)

@@ -18,6 +18,8 @@ from numascope.tui.screens.page import Page
 from numascope.tui.widgets.lines import LinesView
 from numascope.tui.widgets.thread_table import TableHeads, ThreadTable
 
+_FRAME_ROWS: Final = 5
+"""Two lines on top, order or filter, the heads, the keys."""
 _LEAST_TABLE: Final = 6
 
 
@@ -48,7 +50,7 @@ class ThreadsPage(Page):
     def _draw_around(self, report: Report) -> None:
         width, height = self.size
         table = self.query_one(ThreadTable)
-        rows = min(16, max(0, (height - 5 - _LEAST_TABLE)) * 2 // 3)
+        rows = min(16, max(0, (height - _FRAME_ROWS - _LEAST_TABLE)) * 2 // 3)
         detail = self.query_one("#detail", LinesView)
         lines = detail_lines(report, table.picked, width, rows) if rows > 2 else []
         if len(detail.lines) != len(lines):
@@ -56,11 +58,12 @@ class ThreadsPage(Page):
             self.call_after_refresh(self.redraw)
         detail.show(lines)
         self.query_one("#heads", LinesView).show([head_line(width, table.sort)])
-        self.query_one("#order", LinesView).show([self._order_line(table, width)])
+        self.query_one("#order", LinesView).show([self._order_line(table, width, height - _FRAME_ROWS - len(lines))])
 
-    def _order_line(self, table: ThreadTable, width: int) -> Line:
+    def _order_line(self, table: ThreadTable, width: int, rows_shown: int) -> Line:
+        """The rows that are shown are told, as the table itself may not have been laid out anew."""
         top = table.scroll_offset.y
-        last = min(table.row_count, top + max(1, table.size.height))
+        last = min(table.row_count, top + max(1, rows_shown))
         rows = f"rows {min(top + 1, table.row_count)}-{last} of {table.row_count} "
         spans = [
             Span(" sort: ", "dim"),
@@ -79,7 +82,7 @@ class ThreadsPage(Page):
 
     @on(ThreadTable.ThreadOpened)
     def _light(self, event: ThreadTable.ThreadOpened) -> None:
-        self.dashboard.light(event.key)
+        self.dashboard.light.put_on(event.key)
 
     @on(TableHeads.SortChosen)
     def _sort(self, event: TableHeads.SortChosen) -> None:
@@ -107,6 +110,18 @@ class ThreadsPage(Page):
         if table.filter_text != text:
             table.set_filter(text)
 
+    def step_back(self) -> bool:
+        """Out of the filter line, then without a filter, then to the first screen."""
+        return self.close_filter() or self._clear_filter() or super().step_back()
+
+    def next_finding(self, report: Report, step: int) -> None:
+        """Picks a finding's thread."""
+        table = self.query_one(ThreadTable)
+        keys = [key for finding in report.findings for key in finding.keys]
+        at = keys.index(table.cursor_key) if table.cursor_key in keys else -1 if step > 0 else 0
+        if keys:
+            table.pick(keys[(at + step) % len(keys)])
+
     def close_filter(self) -> bool:
         """Puts the filter line away; tells whether it was open."""
         line = self.query_one(Input)
@@ -118,8 +133,7 @@ class ThreadsPage(Page):
             self.redraw()
         return was_open
 
-    def clear_filter(self) -> bool:
-        """Shows all threads again; tells whether that was news."""
+    def _clear_filter(self) -> bool:
         had = bool(self.query_one(ThreadTable).filter_text)
         self.set_filter("")
         self.redraw()

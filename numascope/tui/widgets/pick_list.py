@@ -77,6 +77,12 @@ class PickList(LinesView, can_focus=True):
         self.picked = entry
         self.show_entries(self._entries, self._names)
 
+    def pick_on(self, step: int, number: int) -> None:
+        """Picks the entry that is so many further on of this number, around the end, and takes the keys."""
+        now = -1 if self.picked is None and step > 0 else self.picked or 0
+        self.focus()
+        self.pick((now + step) % number)
+
     def _step(self, by: int) -> None:
         number = len(self._entries(None))
         if self._reading:

@@ -10,11 +10,15 @@ from random import Random
 from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
+from numascope.host.parse_sched import SchedCounters, Scheduling
+from numascope.host.parse_stat import CpuTicks
+from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.interrupts import Interrupt
 from numascope.observe.recording.format import Header
 from numascope.observe.recording.frames import Frame
 from numascope.observe.recording.reader import open_recording
 from numascope.observe.recording.writer import Recorder
-from numascope.observe.sample import CpuTicks, NodeCounters, ProcessFacts, Sample, ThreadKey, Threads
+from numascope.observe.sample import NodeCounters, ProcessFacts, Sample, ThreadKey, Threads
 from numascope.observe.strangers import Stranger
 
 HEADER = Header(
@@ -64,13 +68,17 @@ def idle_sample(threads: int, cpus: int = 192) -> Sample:
         tuple(sets[at // each] for at in range(threads)),
         column(10**12),
         column(10**10),
-        column(10**6),
+        (slices := column(10**6)),
         column(10**4),
+        tuple(Scheduling("other", 0, random.choice((0, 0, 0, 5))) for _ in keys),
+        tuple(SchedCounters(count - count // 50, count // 50, 0, 0, -1) for count in slices),
         (1,) * threads,
         {key: row for row, key in enumerate(keys)},
     )
     facts = {key.pid: ProcessFacts(key.pid, 1, 1, 1, "python", ("python",), {"RANK": str(key.pid)}) for key in keys}
-    ticks = {cpu: CpuTicks(random.randrange(10**7), 10**8) for cpu in range(cpus)}
+    ticks = {
+        cpu: CpuTicks(random.randrange(10**7), random.randrange(10**6), 10**4, 10**3, 10**8, 0) for cpu in range(cpus)
+    }
     nodes = {node: NodeCounters(10**6, 10**9, 5, 6, None) for node in range(8)}
     return Sample(1, 10**15, 1.7e9, columns, facts, ticks, nodes, cost_ns=10**7, own_ns=10**8)
 
@@ -83,13 +91,23 @@ def next_sample(sample: Sample, active: float, random: Random) -> Sample:
     def column(values: Sequence[int | None], become: Callable[[int], int]) -> tuple[int | None, ...]:
         return tuple(become(value or 0) if row in ran else value for row, value in enumerate(values))
 
+    switched = {row: random.randrange(1000) for row in ran}
     threads = replace(
         old,
         states=tuple("R" if row in ran and random.random() < 0.4 else "S" for row in range(len(old.keys))),
         cpus=column(old.cpus, lambda cpu: random.randrange(24) if random.random() < 0.3 else cpu),
         run_ns=column(old.run_ns, lambda ns: ns + random.randrange(10**9)),
         wait_ns=column(old.wait_ns, lambda ns: ns + random.randrange(10**7)),
-        slices=column(old.slices, lambda count: count + random.randrange(1000)),
+        slices=tuple((count or 0) + switched.get(row, 0) for row, count in enumerate(old.slices)),
+        counters=tuple(
+            one._replace(
+                voluntary=(one.voluntary or 0) + (often := switched[row] * 9 // 10),
+                involuntary=(one.involuntary or 0) + switched[row] - often,
+            )
+            if row in ran
+            else one
+            for row, one in enumerate(old.counters)
+        ),
         migrations=column(old.migrations, lambda count: count + (random.randrange(3) if random.random() < 0.3 else 0)),
         seen=tuple(
             number if row in ran or (key.tid + number) % 10 == 0 else seen
@@ -103,7 +121,7 @@ def next_sample(sample: Sample, active: float, random: Random) -> Sample:
         wall_s=sample.wall_s + 1.0001,
         threads=threads,
         cpu_ticks={
-            cpu: CpuTicks(one.busy + (random.randrange(100) if ran else 0), one.total + 100)
+            cpu: one._replace(user=one.user + (used := random.randrange(100) if ran else 0), idle=one.idle + 100 - used)
             for cpu, one in sample.cpu_ticks.items()
         },
         cost_ns=random.randrange(10**7),
@@ -120,7 +138,19 @@ _WALL = st.floats(0, 1e11, allow_nan=False)
 _KEYS = st.builds(ThreadKey, st.integers(1, 3), st.integers(1, 5), st.integers(0, 2), st.integers(0, 2))
 
 
-_COLUMNS = ("comms", "states", "cpus", "allowed", "run_ns", "wait_ns", "slices", "migrations", "seen")
+_COLUMNS = (
+    "comms",
+    "states",
+    "cpus",
+    "allowed",
+    "run_ns",
+    "wait_ns",
+    "slices",
+    "migrations",
+    "scheduling",
+    "counters",
+    "seen",
+)
 
 
 @st.composite
@@ -138,6 +168,8 @@ def _rows(draw: st.DrawFn) -> Threads:
         st.none() | st.integers(0, 99),
         _SETS,
         *[_COUNTER] * 4,
+        st.builds(Scheduling, st.sampled_from(["other", "fifo", "policy 9"]), st.integers(0, 99), st.integers(-20, 19)),
+        st.builds(SchedCounters, *[_COUNTER] * 4, st.none() | st.integers(-1, 9)),
         st.integers(0, 20),
     ]
     made = {name: column(one) for name, one in zip(_COLUMNS, columns, strict=True)}
@@ -161,6 +193,9 @@ _FACTS = st.builds(
     started_s=st.none() | _WALL,
     libraries=st.lists(_TEXT, max_size=2).map(tuple),
     start_stack=st.integers(0, 2**64 - 1),
+    mems_allowed=_SETS,
+    cgroup=st.none() | _TEXT,
+    inner_pid=st.none() | st.integers(1, 9),
 )
 _BIG = st.integers(0, 2**64 - 1)
 SAMPLES = st.builds(
@@ -172,8 +207,20 @@ SAMPLES = st.builds(
     processes=st.dictionaries(st.integers(1, 4), _FACTS).map(
         lambda facts: {pid: replace(one, pid=pid) for pid, one in facts.items()}
     ),
-    cpu_ticks=st.dictionaries(st.integers(0, 3), st.builds(CpuTicks, _BIG, _BIG)),
+    cpu_ticks=st.dictionaries(st.integers(0, 3), st.builds(CpuTicks, *[_BIG] * 6)),
     nodes=st.dictionaries(st.integers(0, 2), st.builds(NodeCounters, *[_COUNTER] * 5)),
+    cgroups=st.dictionaries(
+        _TEXT,
+        st.builds(CgroupLoad, st.none() | st.floats(0, 999), _TEXT, *[_COUNTER] * 6, pressure_is_own=st.booleans()),
+        max_size=2,
+    ),
+    unseen_ns=st.dictionaries(st.integers(1, 4), _BIG, max_size=2),
+    clocks_khz=st.dictionaries(st.integers(0, 3), st.integers(0, 10**7)).map(
+        lambda clocks: dict(sorted(clocks.items()))
+    ),
+    interrupts=st.lists(
+        st.builds(Interrupt, st.integers(0, 9), _TEXT, st.integers(0, 3), st.floats(0, 1e6)), max_size=2
+    ).map(tuple),
     vanished=st.integers(0, 9),
     denied=st.lists(_TEXT, max_size=2).map(tuple),
     ended=st.booleans(),
@@ -183,13 +230,18 @@ SAMPLES = st.builds(
 )
 
 
+_ASIDES = ("cgroups", "unseen_ns", "clocks_khz", "interrupts")
+
+
 @st.composite
 def _later(draw: st.DrawFn) -> list[Sample]:
     """Samples of which each shares much with the one before, as real ones do."""
     samples = [draw(SAMPLES)]
     for _ in range(draw(st.integers(0, 5))):
         old, other = samples[-1], draw(SAMPLES)
-        names = draw(st.sets(st.sampled_from(["threads", "processes", "cpu_ticks", "nodes", "denied", "notes"])))
+        names = draw(
+            st.sets(st.sampled_from(["threads", "processes", "cpu_ticks", "nodes", "denied", "notes", *_ASIDES]))
+        )
         new = replace(other, **{name: getattr(old, name) for name in names})
         if draw(st.booleans()) and old.threads.keys:
             row = draw(st.integers(0, len(old.threads.keys) - 1))
@@ -220,7 +272,17 @@ def _ran(threads: Threads, row: int) -> Threads:
 
 
 _STRANGERS = st.lists(
-    st.builds(Stranger, st.integers(1, 9), _TEXT, st.integers(0, 9), st.none() | st.floats(0, 64)), max_size=3
+    st.builds(
+        Stranger,
+        st.integers(1, 9),
+        _TEXT,
+        st.integers(0, 9),
+        st.none() | st.floats(0, 64),
+        st.none() | st.integers(1, 9),
+        _TEXT,
+        st.booleans(),
+    ),
+    max_size=3,
 ).map(tuple)
 
 

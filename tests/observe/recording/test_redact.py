@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from observe.captured import read_mindspore, read_torch
+from observe.captured import read_job
 from observe.recording.samples import HEADER, idle_sample
 from observe.test_jobs import MSRUN
 
@@ -72,11 +72,28 @@ ARGUMENTS = [
     "msrun", "/opt/bin/msrun", "torchrun", "torch.distributed.run", "--out=/x/torchrun", "train.py", "/home/me/train.py",
     "--numa-binding=node", "--numa_binding", "socket", "--numa-binding=mine", "--numa-binding/x=node",
     "from multiprocessing.resource_tracker import main;main(3)", "/lib/torch/_inductor/compile_worker/__main__.py",
-    "--start=multiprocessing.forkserver", "multiprocessing.forkserver/msrun",
+    "--start=multiprocessing.forkserver", "multiprocessing.forkserver/msrun", "deepspeed.launcher.launch", "/opt/bin/vllm",
+    "VLLM::Worker_TP1", "VLLM::EngineCore", "sglang::scheduler_DP0_TP1", "/x/VLLM::Worker_TP1", "VLLM::Mine",
 ]  # fmt: skip
 PARTS = st.lists(st.sampled_from(ARGUMENTS), max_size=10).map(tuple)
-NUMBERS = st.sampled_from(["0", "1", "7", "", "x", "12345678901", " 3", "0,1,2,3", "3,1", "0,GPU-ab"])
+NUMBERS = st.sampled_from(
+    ["0", "1", "7", "", "x", "12345678901", " 3", "0,1,2,3", "3, 1", "0,GPU-ab", "0,-1,1", "NoDevFiles"]
+)
 NAMES = [
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_MCA_orte_ess_jobid",
+    "PMIX_RANK",
+    "PRTE_LAUNCHED",
+    "JAX_PROCESS_ID",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
+    "SLURM_STEP_ID",
+    "SLURM_STEP_GPUS",
+    "SLURM_JOB_ID",
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
     "MS_ROLE",
     "RANK_ID",
     "DEVICE_ID",
@@ -91,6 +108,8 @@ ENVIRONS = st.dictionaries(st.sampled_from(NAMES), NUMBERS).flatmap(
         {},
         optional={
             "MS_ROLE": st.sampled_from(["MS_WORKER", "MS_SCHED", "MS_OTHER"]),
+            "PMIX_NAMESPACE": st.sampled_from(["prterun-node-a-77@1", "prterun-node-a-78@1"]),
+            "JAX_COORDINATOR_ADDRESS": st.sampled_from(["10.0.0.1:1234", "node-a:9"]),
             "MASTER_ADDR": st.sampled_from(["10.0.0.1", "node-a", ""]),
             "MS_SCHED_HOST": st.sampled_from(["10.0.0.1", "node-a"]),
             "MSRUN_BIND_FILE": st.sampled_from(["/a/plan.json", "/b/plan.json"]),
@@ -108,7 +127,12 @@ ENVIRONS = st.dictionaries(st.sampled_from(NAMES), NUMBERS).flatmap(
     ).map(lambda texts: {**numbers, **texts})
 )
 FACTS = st.lists(
-    st.tuples(ENVIRONS, PARTS, st.integers(0, 4), st.sampled_from(["python", "msrun", "bash", "pt_elastic"])),
+    st.tuples(
+        ENVIRONS,
+        PARTS,
+        st.integers(0, 4),
+        st.sampled_from(["python", "msrun", "bash", "pt_elastic", "mpirun", "slurmstepd", "systemd"]),
+    ),
     max_size=5,
 ).map(
     lambda rows: {
@@ -144,21 +168,14 @@ def _known_mode(source: str | None) -> str | None:
 _SOURCES = ("MSRUN_BIND_FILE", "--numa-binding=node", "--numa-binding=socket", "--numa-binding=?")
 
 
-@pytest.mark.parametrize("name", ["m02_msrun_json_graph.a.txt"])
-def test_a_real_mindspore_job_is_the_same_job(shared: Path, name: str) -> None:
-    facts = read_mindspore(shared / "data/mindspore" / name).facts
-
-    assert without_names(find_jobs(Redactor().processes(facts))) == without_names(find_jobs(facts))
-    assert find_jobs(facts)
-
-
-@pytest.mark.parametrize("name", ["ddp-gloo-nw2-nopin-torchrun.json"])
-def test_a_real_torch_job_is_the_same_job(shared: Path, name: str) -> None:
-    facts = read_torch(shared / "data/torch" / name).facts
+@pytest.mark.parametrize(
+    "name", ["mindspore-m02_msrun_json_graph", "torch-ddp-gloo-nw2-nopin-torchrun", "torch-compile-pool"]
+)
+def test_a_real_job_is_the_same_job(snapshots: Path, name: str) -> None:
+    facts = read_job(snapshots / f"jobs/{name}.json").facts
 
     assert without_names(find_jobs(Redactor().processes(facts))) == without_names(find_jobs(facts))
     assert roles(Redactor().processes(facts)) == roles(facts)
-    assert find_jobs(facts)
 
 
 SECRETS = [
@@ -169,7 +186,8 @@ SECRETS = [
 VARIABLES = [
     "MS_ROLE", "MS_SCHED_HOST", "MSRUN_BIND_FILE", "MSRUN_BIND_FILE_HASH", "RANK", "RANK_ID", "LOCAL_RANK", "MASTER_ADDR",
     "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE", "CUDA_VISIBLE_DEVICES", "OMP_PLACES", "KMP_AFFINITY", "NCCL_SOCKET_IFNAME",
-    "CPU_AFFINITY_CONF", "NCCL_COMM_ID", "MS_ANY",
+    "CPU_AFFINITY_CONF", "NCCL_COMM_ID", "MS_ANY", "PMIX_NAMESPACE", "OMPI_MCA_orte_ess_jobid", "SLURM_JOB_ID", "SLURM_STEP_GPUS",
+    "JAX_COORDINATOR_ADDRESS", "MY_VISIBLE_DEVICES", "OMPI_COMM_WORLD_ANY",
 ]  # fmt: skip
 
 
@@ -221,6 +239,10 @@ def test_no_secret_of_any_text_reaches_the_file(tmp_path: Path) -> None:
         ("MSRUN_BIND_FILE_HASH", "0f" * 32),
         ("NCCL_DEBUG", "INFO"),
         ("OMP_NUM_THREADS", ""),
+        ("SLURM_STEP_GPUS", "4,5"),
+        ("OMPI_COMM_WORLD_RANK", "3"),
+        ("CUDA_VISIBLE_DEVICES", "NoDevFiles"),
+        ("NVIDIA_VISIBLE_DEVICES", "all"),
     ],
 )
 def test_numbers_and_the_words_of_frameworks_stay(name: str, text: str) -> None:
@@ -239,6 +261,10 @@ def test_numbers_and_the_words_of_frameworks_stay(name: str, text: str) -> None:
         ("MS_KEY", "123456", "…"),
         ("RANK", "1234567890", "id1"),
         ("CUDA_VISIBLE_DEVICES", "GPU-1a2b", "id1"),
+        ("MY_VISIBLE_DEVICES", "me", "id1"),
+        ("PMIX_NAMESPACE", "prterun-node-a-77@1", "id1"),
+        ("JAX_COORDINATOR_ADDRESS", "node-a:1234", "host1"),
+        ("SLURM_JOB_ID", "4711", "id1"),
         ("TORCHELASTIC_ERROR_FILE", "/tmp/me/attempt_0/3/error.json", "path1/attempt_0/3/error.json"),
         ("TORCHELASTIC_ERROR_FILE", "/tmp/me/attempt_x/y/z.json", "path1/attempt_…/…/…"),
     ],
@@ -286,6 +312,9 @@ def test_what_a_variable_does_to_threads_is_said_as_before() -> None:
         (("python", "/usr/bin/msrun", "--worker_num=8"), ("python", "msrun", "--worker_num=…")),
         (("torchrun", "--numa_binding", "node", "a"), ("torchrun", "--numa_binding", "node", "…")),
         (("python", "-c", "import multiprocessing.forkserver as f"), ("python", "-c", "…multiprocessing.forkserver")),
+        (("VLLM::Worker_DP0_TP1", ""), ("VLLM::Worker_DP0_TP1", "…")),
+        (("VLLM::Mine",), ("…",)),
+        (("python", "-u", "-m", "deepspeed.launcher.launch"), ("python", "-u", "-m", "deepspeed.launcher.launch")),
         (("postgres: me at 10.0.0.1",), ("…",)),
         ((), ()),
     ],

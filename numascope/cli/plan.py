@@ -1,0 +1,126 @@
+"""`numascope plan`: bind plans made for a machine, and explained."""
+
+from __future__ import annotations
+
+import click
+
+from numascope.cli import options
+from numascope.cli.arguments import FilePath
+from numascope.cli.plan_options import POLICIES, machine_options
+
+_FORMS = ("mindspore", "numactl", "taskset", "torchrun")
+
+
+@click.group(short_help="Bind plans: make one for a machine, or explain one CPU by CPU.")
+def plan() -> None:
+    """Make a bind plan for this machine or another, or explain what a plan means there."""
+
+
+@plan.command(context_settings={"allow_interspersed_args": True})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--policy", "-p", type=click.Choice(POLICIES), required=True, help="How: docs/plans.md tells them apart.")
+@click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(_FORMS),
+    default=None,
+    help="In which form; torchrun for torch's modes, else mindspore.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
+@machine_options
+@click.option(
+    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
+)
+@click.option(
+    "--ranks",
+    type=click.IntRange(1, 1024),
+    default=None,
+    metavar="N",
+    help="The first N devices; without any device, N ranks.",
+)
+@click.option(
+    "--allowed", default=None, metavar="CPUS", help="Which CPUs may be used; by default those that you may use there."
+)
+@click.option(
+    "--roles", default=None, metavar="main=7,…", help="CPUs of each role of a rank; all of its share without."
+)
+@click.option(
+    "--smt",
+    type=click.Choice(["avoid", "use", "pair"]),
+    default=None,
+    help="One thread a core; hot roles so (default); both.",
+)
+@click.option(
+    "--reserve",
+    type=click.IntRange(0, 4096),
+    default=None,
+    metavar="N",
+    help="Cores kept on each node; 1 where it has 8.",
+)
+@click.option("--busy", default=None, metavar="CPUS", help="Leave these out, with their whole cores.")
+@click.option("--avoid-busy", is_flag=True, help="Leave out what others use now: looks at this host for a second.")
+@click.option("--strict-torch", is_flag=True, help="Fail where torch fails, with its words.")
+@click.option("--device-ids", default=None, metavar="0,1,…", help="msrun: these devices, wherever they sit.")
+@click.option(
+    "--device-count",
+    type=click.IntRange(1, 1024),
+    default=None,
+    metavar="N",
+    help="msrun: devices 0 to N-1, wherever they sit.",
+)
+@click.option("--indent", type=click.IntRange(0, 16), default=2, show_default=True, help="Of the JSON.")
+@click.option("--runtime-range", default=None, metavar="A-B", help="msrun: positions in a device's CPUs; 4-8.")
+@click.option("--minddata-range", default=None, metavar="A-B", help="msrun: the same; 9-12.")
+@click.option("--main-range", default=None, metavar="A-B", help="msrun: the same; 13-19.")
+@click.option("--scheduler-range", default=None, metavar="A-B", help="msrun: the same; 20-23.")
+@click.option("--pynative-range", default=None, metavar="A-B", help="msrun: the same; none.")
+@click.option(
+    "--scheduler-base",
+    type=click.Choice(["free", "global", "device0"]),
+    default=None,
+    help="msrun: in whose CPUs; free.",
+)
+def make(**given: object) -> None:
+    """Make a bind plan: for MindSpore, torchrun, or as launch lines of numactl and taskset.
+
+    Exit code: 0 made, 1 this machine does not allow such a plan, 2 bad usage or input, or it could not be written.
+    """
+    from numascope.cli.plan_make import Given, make_plan
+
+    make_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
+
+
+@plan.command()
+@click.argument("name", metavar="PLAN", type=FilePath())
+@click.option("--cpu", type=click.IntRange(0, 65_535), default=None, metavar="N", help="Why this CPU has its owner.")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="N | N=WHERE",
+    help="One device alone; or where it sits: 0=PCI-ADDRESS, 0=node:N.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
+@machine_options
+@options.width()
+@options.ascii_only()
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: on a terminal, unless NO_COLOR is set.",
+)
+def explain(**given: object) -> None:
+    """Draw a plan on the machine map, and tell why each CPU has its owner.
+
+    PLAN is a bind JSON, a file with an msrun or torchrun command line, or torch:node, torch:socket, torch:exclusive or
+    torch:core-complex.
+
+    Exit code: 0 told, 1 the framework itself would fail with it here, 2 bad usage or input.
+    """
+    from numascope.cli.plan_explain import Given, explain_plan
+
+    explain_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above

@@ -1,0 +1,86 @@
+"""The body of `numascope plan explain`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numascope.cli.arguments import refuse_empty
+from numascope.cli.machine_source import Wanted, opened_machine
+from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
+from numascope.errors import UsageError
+from numascope.machine.objects import Machine
+from numascope.plan.given import read_given
+from numascope.plan.make.seats import Seats, found_seats, given_seats
+from numascope.plan.objects import SCHEDULER, Plan, Subject
+from numascope.plan.why import Owners, owners_of
+from numascope.show.ink import Line
+from numascope.show.plan_document import plan_document
+from numascope.show.plan_explain import explain_cpu_lines, explain_device_lines, explain_lines
+
+_LEAST_WIDTH = 40
+
+
+class Given(NamedTuple):
+    """The options of `plan explain` as click gives them."""
+
+    name: str
+    cpu: int | None
+    devices: tuple[str, ...]
+    as_json: bool
+    root: str | None
+    capture: str | None
+    inside: str | None
+    xml: str | None
+    synthetic: str | None
+    width: int | None
+    ascii_only: bool
+    color: str
+
+
+def explain_plan(given: Given) -> None:
+    """Prints the explanation; NoPlanError (1), UsageError and InputError (2)."""
+    places = [one for one in given.devices if "=" in one]
+    picked = [one for one in given.devices if "=" not in one]
+    if len(picked) > 1 or (picked and given.cpu is not None):
+        raise UsageError("--cpu N and --device N each pick one thing to explain: give one of them")
+    for one in given.devices:
+        refuse_empty("--device", one)
+    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
+    with opened_machine(wanted) as found:
+        machine = found.machine
+        seats = given_seats(machine, places) if places else None
+        plan = read_given(given.name, machine, seats)
+        owners = owners_of(plan, machine, (seats or _seats(machine, plan)).seats)
+        if given.as_json:
+            if given.cpu is not None or picked:
+                raise UsageError("--json is the whole plan: leave --cpu and --device N out")
+            echo_json(plan_document(owners, None, plan.notes))
+            return
+        width = max(_LEAST_WIDTH, terminal_width(given.width))
+        lines = _lines(owners, given.cpu, picked[0] if picked else None, width)
+        echo_lines(lines, colour=wants_colour(given.color), ascii_only=given.ascii_only)
+
+
+def _seats(machine: Machine, plan: Plan) -> Seats:
+    """Where the machine's own devices sit; none where it has none."""
+    kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
+    found = found_seats(machine, kinds, 1)
+    return Seats(()) if found.are_dealt else found
+
+
+def _lines(owners: Owners, cpu: int | None, device: str | None, width: int) -> list[Line]:
+    if cpu is not None:
+        if cpu not in owners.machine.cpus.present and cpu not in owners.planned:
+            raise UsageError(f"--cpu {cpu}: this machine has the CPUs {owners.machine.cpus.present}")
+        return explain_cpu_lines(owners, cpu, width)
+    if device is None:
+        return explain_lines(owners, width)
+    digits = device.removeprefix("device")
+    subjects = owners.plan.subjects()
+    subject = (
+        SCHEDULER if device == "scheduler" else Subject(int(digits)) if digits.isdecimal() and len(digits) < 6 else None
+    )
+    if subject not in subjects or subject is None:
+        named = ", ".join(map(str, subjects)) or "nobody"
+        raise UsageError(f"--device {device[:20]}: {owners.plan.path} names {named}")
+    return explain_device_lines(owners, subject, width)

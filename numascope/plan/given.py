@@ -1,0 +1,161 @@
+"""A plan as the user names it: a file of any dialect, a file with a command line of msrun or torchrun, or `torch:MODE`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from numascope.cpuset import CpuSet
+from numascope.errors import InputError, UsageError
+from numascope.host.text import safe_text
+from numascope.machine.objects import Machine
+from numascope.plan.load import parse_plan, read_plan_file
+from numascope.plan.make.made import Made, NoPlanError
+from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
+from numascope.plan.make.seats import Seats, first_ranks, found_seats
+from numascope.plan.make.torch_modes import MODES
+from numascope.plan.make.torch_plan import TorchWish, make_torch
+from numascope.plan.msrun_options import Auto, Options, read_msrun_options
+from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
+from numascope.plan.source import nearest
+
+_TORCH: Final = "torch:"
+_LONGEST_LINE: Final = 1 << 16
+_COMMAND = re.compile(rb"(?:\s|#[^\n]*\n)*(?:\S*/)?(?:msrun|torchrun)(?:\s|\\\n)")
+_MOST_WORKERS: Final = 65_536
+
+
+def read_given(name: str, machine: Machine, seats: Seats | None = None) -> Plan:
+    """The plan of that name on this machine; InputError, UsageError, and NoPlanError where the framework itself would fail.
+
+    `seats` are the devices where the user says where they sit, None: as found.
+    """
+    if name.startswith(_TORCH):
+        return torch_plan(name, name.removeprefix(_TORCH), machine, seats, None)
+    data = read_plan_file(name)
+    path = safe_text(name)
+    if _COMMAND.match(data[:_LONGEST_LINE]) is None:
+        return parse_plan(path, data)
+    return read_command_line(path, data, machine, seats)
+
+
+def read_command_line(path: str, data: bytes, machine: Machine, seats: Seats | None = None) -> Plan:
+    """What the binding options of an msrun or torchrun command line mean; InputError."""
+    if len(data) > _LONGEST_LINE:
+        raise InputError(
+            path, f"a command line of over {_LONGEST_LINE >> 10} KiB: keep the binding options alone", 1, 1
+        )
+    try:
+        words = shlex.split(data.decode(), comments=True)
+    except UnicodeDecodeError:
+        raise InputError(path, "is not UTF-8: save the command line as UTF-8", 1, 1) from None
+    except ValueError:
+        raise InputError(path, "a quote or backslash of the command line is not closed", 1, 1) from None
+    options = _options(words[1:])
+    if words[0].rpartition("/")[2] == "torchrun":
+        mode = options.get("numa_binding")
+        if mode is None:
+            raise InputError(path, "this torchrun binds nothing: it has no --numa-binding", 1, 1)
+        ranks = _count(path, options, ("nproc_per_node",))
+        return torch_plan(path, mode, machine, seats, ranks)
+    return _msrun_plan(path, options, machine, seats)
+
+
+def _options(words: list[str]) -> Mapping[str, str]:
+    """Option → value, of `--name=value` and `--name value`; dashes within names as underscores."""
+    found: dict[str, str] = {}
+    for at, word in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        name, equals, value = word[2:].partition("=")
+        found[name.replace("-", "_")] = value if equals else words[at + 1] if at + 1 < len(words) else ""
+    return found
+
+
+def _count(path: str, options: Mapping[str, str], names: tuple[str, ...]) -> int | None:
+    """The first of these options that is given, as a number; None where torchrun counts devices itself."""
+    name = next((name for name in names if name in options), None)
+    if name is None or options[name] in ("auto", "gpu", "cpu"):
+        return None
+    text = options[name]
+    if not text.isdecimal() or len(text) > 6 or not 1 <= int(text) <= _MOST_WORKERS:
+        raise InputError(path, f'--{name} is "{safe_text(text[:40])}": expected a number of ranks', 1, 1)
+    return int(text)
+
+
+def _msrun_plan(path: str, options: Mapping[str, str], machine: Machine, seats: Seats | None) -> Plan:
+    core, numa = options.get("bind_core"), options.get("bind_numa")
+    if core is None and numa is None:
+        raise InputError(path, "this msrun binds nothing: it has neither --bind_core nor --bind_numa", 1, 1)
+    if numa is not None and not numa.lstrip().startswith(("{", "[")) and numa.lower() not in ("true", "false"):
+        raise InputError(path, f'--bind_numa names the file "{safe_text(numa)}": give that file as the plan', 1, 1)
+    workers = _count(path, options, ("local_worker_num", "worker_num"))
+    core_auto: Auto | None = None
+    numa_auto: Auto | None = None
+    if "true" in ((core or "").lower(), (numa or "").lower()):
+        there = seats or found_seats(machine, ("npu",), workers or 1)
+        number = len(there.seats) if workers is None else workers
+        allowed = allowed_cpus(machine)
+        devices = () if there.are_dealt else there.seats
+        core_auto = auto_cores(machine, allowed, devices, number) if (core or "").lower() == "true" else None
+        numa_auto = auto_nodes(machine, devices, number) if (numa or "").lower() == "true" else None
+    found = read_msrun_options(path, Options(core, numa, workers), core_auto, numa_auto)
+    return replace(found, notes=(*found.notes, *_refused(found, machine)))
+
+
+def _refused(plan: Plan, machine: Machine) -> Iterator[str]:
+    """Ids that are not there, for which msrun ends before it starts anybody."""
+    nodes = CpuSet.of(node.id for node in machine.nodes)
+    for rule in plan.rules:
+        strange = rule.cpus - allowed_cpus(machine) if rule.nodes is None else rule.nodes - nodes
+        if strange:
+            word = "CPU" if rule.nodes is None else "node"
+            yield f"{rule.place}: {word} {strange} is not there or not allowed here: msrun ends with an error"
+
+
+def allowed_cpus(machine: Machine) -> CpuSet:
+    """The online CPUs that whoever looks may use; all online ones where that is not known."""
+    return machine.cpus.online if machine.cpus.allowed is None else machine.cpus.online & machine.cpus.allowed
+
+
+def torch_plan(path: str, mode: str, machine: Machine, seats: Seats | None, ranks: int | None) -> Plan:
+    """What `torchrun --numa-binding` does here; NoPlanError with torch's own words where it fails."""
+    if mode not in MODES:
+        raise UsageError(
+            f'{path}: "{safe_text(mode[:40])}" is no mode of torch: {", ".join(MODES)}{nearest(mode, MODES)}'
+        )
+    there = seats or found_seats(machine, ("gpu",), ranks)
+    if there.are_dealt:
+        raise NoPlanError("torch binds by device, and no accelerator is seen here: give --device 0=PCI-ADDRESS")
+    wish = TorchWish(mode, allowed_cpus(machine), there, first_ranks(there, ranks), strict=True)
+    return plan_of_made(path, "torch", make_torch(machine, wish))
+
+
+def plan_of_made(path: str, dialect: str, made: Made) -> Plan:
+    """A made plan as one that was read, all of it in one place."""
+    place = Place(path, 1, 1)
+    digest = hashlib.sha256(path.encode()).hexdigest()
+    rules = [
+        Rule(Subject(share.seat.number), one.role, one.cpus, place) for share in made.shares for one in share.roles
+    ]
+    if made.scheduler:
+        rules.append(Rule(SCHEDULER, "main", made.scheduler, place))
+    memory = [
+        MemoryRule(Subject(share.seat.number), share.memory, place) for share in made.shares if share.memory is not None
+    ]
+    return Plan(
+        path=path,
+        dialect=dialect,
+        sha256=digest,
+        text_sha256=digest,
+        cpu_mode="cpu",
+        memory_mode="numa" if memory else "none",
+        fixed_actors=made.fixed_actors,
+        rules=tuple(rules),
+        memory=tuple(memory),
+        notes=made.notes,
+    )

@@ -1,0 +1,49 @@
+"""Which node is next: by the firmware's distance, then by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
+
+NO_NODE: Final = -1
+"""Where CPUs are counted that no node lists."""
+
+_FAR: Final = 1 << 16
+"""Where the firmware gives no distance: behind every node that it gives one of."""
+
+
+def by_distance(machine: Machine, start: int | None, nodes: Iterable[int]) -> list[int]:
+    """The nodes from near to far; from an unknown start by number."""
+
+    def far(node: int) -> tuple[int, int]:
+        if start is None or node == start:
+            return (0 if node == start else 1), node
+        distance = machine.distance(start, node)
+        return _FAR if distance is None else distance, node
+
+    return sorted(nodes, key=far)
+
+
+def memory_near(machine: Machine, node: int | None) -> CpuSet | None:
+    """The nearest node with memory that this user may use; None where there is none, or nothing is known of nodes."""
+    allowed = machine.nodes_allowed
+    able = [
+        one.id for one in machine.nodes if one.memory_kib != 0 and (allowed is None or not allowed or one.id in allowed)
+    ]
+    if node is None or node == NO_NODE or not able:
+        return None
+    return CpuSet.of(by_distance(machine, node, able)[:1])
+
+
+def distance_words(machine: Machine, start: int, end: int) -> str:
+    """`, distance 24`; nothing where the firmware gives none."""
+    distance = machine.distance(start, end)
+    return "" if distance is None else f", distance {distance}"
+
+
+def node_words(node: int) -> str:
+    """`node 3`; the CPUs that no node lists have the number `NO_NODE`."""
+    return "no node" if node == NO_NODE else f"node {node}"

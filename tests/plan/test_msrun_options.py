@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numascope.cpuset import CpuSet
+from numascope.errors import InputError
+from numascope.plan.msrun_options import Options, read_msrun_options
+from numascope.plan.objects import Plan
+
+TWO = '{"scheduler": ["0"], "device0": ["0-3"], "device1": ["8,9", "4-5"]}'
+
+
+def read(core: str | None = None, numa: str | None = None, workers: int | None = None) -> Plan:
+    return read_msrun_options("line", Options(core, numa, workers))
+
+
+def bound(plan: Plan) -> dict[str, str]:
+    found = {
+        str(rule.subject): f"cpus {rule.cpus}" if rule.nodes is None else f"nodes {rule.nodes}" for rule in plan.rules
+    }
+    for rule in plan.memory:
+        found[str(rule.subject)] += f", memory {rule.nodes}"
+    return found
+
+
+def refusal(core: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(core)
+    return str(caught.value).removeprefix("line --bind_core:")
+
+
+def test_each_key_binds_the_whole_process_of_its_worker() -> None:
+    plan = read(TWO)
+    assert bound(plan) == {"device0": "cpus 0-3", "device1": "cpus 4-5,8-9", "scheduler": "cpus 0"}
+    assert {rule.role for rule in plan.rules} == {"any"}
+    assert str(plan.rules[0].place) == "line --bind_core:1:33"
+    assert (plan.dialect, plan.cpu_mode, plan.memory_mode, plan.notes) == ("msrun", "cpu", "none", ())
+
+
+def test_nodes_bind_memory_and_cpus_and_cpus_of_the_other_option_win() -> None:
+    assert bound(read(None, '{"device0": ["1"]}')) == {"device0": "nodes 1, memory 1"}
+    both = read('{"device0": ["0-3"]}', '{"scheduler": ["0"], "device0": ["1"]}')
+    assert bound(both) == {"device0": "cpus 0-3, memory 1", "scheduler": "nodes 0, memory 0"}
+
+
+@pytest.mark.parametrize("text", ['{"device1": ["1"], "device0": ["0"]}', '{"device1": ["1"]}', '{"device00": ["1"]}'])
+def test_keys_that_are_not_in_the_order_of_workers_bind_nobody(text: str) -> None:
+    plan = read(text)
+    assert bound(plan) == {}
+    assert "msrun matches keys by their order" in plan.notes[0]
+
+
+def test_keys_and_workers_of_different_number() -> None:
+    assert bound(read(TWO, workers=1)) == {"device0": "cpus 0-3", "scheduler": "cpus 0"}
+    assert read(TWO, workers=1).notes == ("line --bind_core:1:42: device1 is beyond the 1 workers: nobody gets it",)
+    assert read(TWO, workers=4).notes == ("line --bind_core:1:42: there is no key for worker 2-3, who stays unbound",)
+
+
+@pytest.mark.parametrize("text", ["{}", "false", "False", '{"device0": []}', '{"device0": ["5-2"]}'])
+def test_what_msrun_lets_pass_and_binds_nobody_with(text: str) -> None:
+    assert bound(read(text)) == {}
+
+
+def test_a_range_that_runs_backwards_is_told() -> None:
+    assert 'did you mean "2-5"' in read('{"device0": ["5-2"]}').notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"device0":"0-1"}', '1:12: device0 is "0-1": expected a list of texts such as ["0-3"] (CPU numbers)'),
+        ('{"device_0":["0"]}', '1:2: "device_0": expected "scheduler" or "device" and a number, did you mean "device0"'),
+        ('{"dev0":["0"]}', '1:2: "dev0": expected "scheduler" or "device" and a number, did you mean "device0"'),
+        ('{"device0":["0-1,3"]}', '1:13: device0 holds "0-1,3": expected one range "0-3", or numbers "0,2,4", in each text'),
+        ('{"device0":[0]}', '1:13: device0 holds 0: expected a text such as "0-3" (CPU numbers)'),
+        ('{"device0":[""]}', '1:13: device0 holds "": expected one range "0-3", or numbers "0,2,4", in each text'),
+        ("[1]", '1:1: is a list: expected true, false or an object such as {"device0": ["0-7"]}'),
+        ("1", '1:1: is 1: expected true, false or an object such as {"device0": ["0-7"]}'),
+        ("yes", '1:1: found "yes": expected a value'),
+        ("{'device0':['0']}", """1:2: found "'": expected a key in double quotes (JSON has no single quotes)"""),
+        ('{"bind_cpu":{"x":1}}', "1:1: is the unified bind JSON: write it to a file, and give --bind_numa=FILE"),
+        ('{"device0":["0-999999999"]}', '1:13: device0 holds "0-999999999": the number is too large, expected 0 to 65535'),
+    ],
+)  # fmt: skip
+def test_what_msrun_refuses_is_refused_with_its_place(text: str, problem: str) -> None:
+    assert refusal(text) == problem
+
+
+def test_true_needs_the_machine_that_msrun_would_ask() -> None:
+    with pytest.raises(InputError, match=r"^line --bind_core:1:1: is true, which msrun computes from the machine"):
+        read("true")
+    plan = read_msrun_options("line", Options("True", None, 2), {0: CpuSet.span(0, 3), 1: CpuSet.span(4, 7)})
+    assert bound(plan) == {"device0": "cpus 0-3", "device1": "cpus 4-7"}
+
+
+def test_three_thousand_devices_are_read_and_a_hundred_thousand_are_refused() -> None:
+    many = "{" + ",".join(f'"device{at}":["{at}"]' for at in range(3_000)) + "}"
+    assert len(read(many).rules) == 3_000
+    with pytest.raises(InputError, match="more than 10000 values"):
+        read("{" + ",".join(f'"device{at}":["{at}"]' for at in range(100_000)) + "}")
+
+
+KEYS = st.sampled_from(["scheduler", "device0", "device1", "device2", "device_0", "device01", "gpu0"]) | st.text(
+    max_size=4
+)
+PIECES = (
+    st.sampled_from(["0-3", "1,2", "5-2", "", "0-1,3", " 4 - 5 ", "70000", "7"]) | st.text(max_size=4) | st.integers()
+)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(KEYS, st.lists(PIECES, max_size=3) | PIECES, max_size=4) | st.text(max_size=8),
+    st.none() | st.integers(1, 4),
+)
+def test_any_value_is_a_plan_or_one_error_with_a_place(document: object, workers: int | None) -> None:
+    text = document if isinstance(document, str) else json.dumps(document)
+    try:
+        rules, problem = read(text, workers=workers).rules, ""
+    except InputError as error:
+        rules, problem = (), str(error)
+    assert not problem or re.match(r"line --bind_core:\d+:\d+: ", problem)
+    assert "\n" not in problem
+    devices = [key for key in document if key != "scheduler"] if isinstance(document, dict) else []
+    for rule in rules:
+        if rule.subject.device is not None:
+            assert devices[rule.subject.device] == str(rule.subject)
+            assert workers is None or rule.subject.device < workers

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from large_machines import epyc, kunpeng
+from shapes import Shape, machine
+
+from numascope.cpuset import CpuSet
+from numascope.machine.objects import Machine
+from numascope.plan.load import parse_plan
+from numascope.plan.make.balanced import BalancedWish, make_balanced
+from numascope.plan.make.seats import found_seats
+from numascope.plan.objects import Subject
+from numascope.plan.why import Owners, owners_of
+from numascope.plan.write.mindspore import mindspore_text
+from numascope.show.canvas import cells
+from numascope.show.ink import Line, plain
+from numascope.show.plan_document import plan_document
+from numascope.show.plan_explain import explain_cpu_lines, explain_device_lines, explain_lines
+from numascope.show.plan_map import letters_of, plan_map_lines
+
+
+def owners(on: Machine, ranks: int | None = None) -> Owners:
+    there = found_seats(on, ("npu",), ranks)
+    made = make_balanced(on, BalancedWish(on.cpus.online, there.seats))
+    return owners_of(parse_plan("bind.json", mindspore_text(made).encode()), on, there.seats)
+
+
+def text(lines: list[Line]) -> str:
+    return "\n".join(plain(line) for line in lines)
+
+
+def test_the_map_has_each_device_s_letter_and_role_and_what_is_in_no_role() -> None:
+    assert [plain(line) for line in plan_map_lines(owners(kunpeng()), 140)][:2] == [
+        " N0   0        4        8        12       16       20        N1   24       28       32       36       40       44",
+        "      smararar araramam amamamam ambrbrbr brbrbmbm bmbmbmbm       · adadad adadadad adadadad adbdbdbd bdbdbdbd bdbdbdbd",
+    ]
+
+
+def test_siblings_stand_above_each_other() -> None:
+    assert [plain(line) for line in plan_map_lines(owners(machine(Shape(1, 1, 2, 4, 2)), 1), 80)] == [
+        "N0 smt 0 sm ar am am  ad ad ad ad",
+        "   smt 1 sm ·  ·  ·   ad ad ad ad",
+    ]
+
+
+def test_a_lit_set_is_told_from_all_others() -> None:
+    lit = text(plan_map_lines(owners(kunpeng()), 80, CpuSet.of([25])))
+    assert lit.count("■") == 1
+    assert "N1 24  ·■" in lit
+
+
+def test_the_whole_plan_names_each_role_with_its_place() -> None:
+    told = text(explain_lines(owners(kunpeng()), 100))
+    assert "bind.json: MindSpore's unified bind JSON, 8 devices, 185 of 192 CPUs planned" in told
+    assert "A device0 0000:01:00.0, near node 0; CPUs of node 0-1, memory of node 0" in told
+    assert "    main            7 CPUs    6-12  bind.json:9:15" in told
+    assert "24,48,72,96,120,144,168: the plan leaves it to the system" in told
+
+
+def test_one_cpu_and_one_device_are_told_why() -> None:
+    here = owners(kunpeng())
+    assert "CPU 3 is runtime of device0: bind.json:10:18 gives it CPUs 1-5" in text(explain_cpu_lines(here, 3, 100))
+    device = text(explain_device_lines(here, Subject(1), 100))
+    assert "- it is on node 0, where device 1 (0000:02:00.0) is" in device
+    assert "- 13: by position 0 it holds ActorThread_0" in device
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+@pytest.mark.parametrize("on", [kunpeng(), epyc(), machine(Shape(1, 1, 1, 2, 2))], ids=["kunpeng", "epyc", "small"])
+def test_no_line_is_wider_than_asked(on: Machine, width: int) -> None:
+    here = owners(on, 2)
+    device = next(subject for subject in here.plan.subjects() if subject.device is not None)
+    for lines in (
+        explain_lines(here, width), explain_cpu_lines(here, 1, width), explain_device_lines(here, device, width)
+    ):  # fmt: skip
+        assert max(cells(line) for line in lines) <= width
+
+
+def test_devices_without_a_letter_left_share_one() -> None:
+    here = owners(machine(Shape(2, 1, 4, 16)), 40)
+    letters = letters_of(here)
+    assert letters[Subject(24)] == "Z"
+    assert {letters[Subject(at)] for at in range(25, 40)} == {"+"}
+    assert letters[Subject(None)] == "S"
+
+
+def test_the_document_has_every_role_as_a_range_string() -> None:
+    document = plan_document(owners(kunpeng()), "balanced", ["a note"])
+    assert document["schema"] == "numascope.plan/1"
+    assert (document["policy"], document["plan"], document["scheduler"], document["notes"]) == (
+        "balanced",
+        None,
+        "0",
+        ["a note"],
+    )
+    devices = document["devices"]
+    assert isinstance(devices, list)
+    assert devices[0] == {
+        "device": 0, "address": "0000:01:00.0", "node": 0, "cpus": "1-12,25-36", "memory_nodes": "0",
+        "roles": {"main": "6-12", "runtime": "1-5", "minddata": "25-36"},
+    }  # fmt: skip
