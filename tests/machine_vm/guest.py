@@ -142,7 +142,8 @@ def seen(session: Session, holds: Callable[[Report], bool], within_s: float = SL
             return report
         if time.monotonic() > deadline_s:
             told = "\n".join(f"{one.rule}: {one.subject}: {one.text}; {one.evidence}" for one in report.findings)
-            raise AssertionError(f"not seen within {within_s:g} s; {dict(report.counts)}\n{told}")
+            busy = [(one.label, one.cpu, one.busy, one.wait_ms_per_s) for one in report.placements if one.busy]
+            raise AssertionError(f"not seen within {within_s:g} s; {dict(report.counts)}\n{told}\nbusy: {busy}")
         time.sleep(0.5)
 
 

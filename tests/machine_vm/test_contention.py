@@ -18,7 +18,14 @@ ISOLATED = (2, 3, 4, 5)
 
 
 def workers(count: int, cpus: str) -> str:
-    return f"{HASHING}os.sched_setaffinity(0, {cpus})\nfor _ in range({count}): thread(hash)\nready(); sleep()"
+    """Busy threads that begin on the first of these CPUs, and may then use them all."""
+    return f"""{HASHING}
+os.sched_setaffinity(0, {{min({cpus})}})
+for _ in range({count}): thread(hash)
+time.sleep(1)
+for tid in os.listdir("/proc/self/task"): os.sched_setaffinity(int(tid), {cpus})
+ready(); sleep()
+"""
 
 
 def test_busy_threads_on_isolated_cpus_crowd_on_one_and_each_on_its_own_do_not(tmp_path: Path) -> None:
@@ -91,7 +98,7 @@ def test_where_there_is_cpu_pressure_a_sleeper_that_wakes_behind_a_fifo_loop_is_
 @pytest.mark.parametrize("cpu", [12])
 def test_a_thread_that_spins_on_a_nohz_full_cpu_is_shown_at_100_per_cent(tmp_path: Path, cpu: int) -> None:
     """Its counters move once a second: what is shown is over two seconds and more."""
-    code = f"{HASHING}\ndef spinning():\n os.sched_setaffinity(0, {{{cpu}}})\n hash()\nnamed('spins', spinning); time.sleep(1); ready(); sleep()"
+    code = f"{HASHING}\ndef spinning():\n os.sched_setaffinity(0, {{{cpu}}})\n while True: hashlib.sha256(block).digest()\nnamed('spins', spinning); time.sleep(1); ready(); sleep()"
     with program(code) as child, watching(tmp_path, child.pid, str(cpu)) as session:
         assert cpu in session.step().machine.cpus.nohz_full
         busy = []

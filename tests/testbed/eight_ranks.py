@@ -1,11 +1,12 @@
-"""Records a stand-in job of eight ranks with three things wrong: `python3 tests/testbed/eight_ranks.py FILE`, in the machine `four-node`.
+"""Records a stand-in job of eight ranks with four things wrong: `python3 tests/testbed/eight_ranks.py FILE`, in the machine `four-node`.
 
-Two ranks share a node, with two CPUs each. A thread of rank 1 runs on another rank's CPU, a dataset worker of rank 6 was put on CPU 0,
-and a stranger spins on a CPU of rank 2.
+Two ranks share a node, with two CPUs each and the node for their dataset workers. A thread of rank 1 runs on another rank's CPU, a
+dataset worker of rank 6 was put on one CPU, a stranger spins on a CPU of rank 2, and rank 3 was started with the memory of a far node.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -19,26 +20,57 @@ from numascope.cli import standin
 
 RANKS = 8
 CPUS_OF_RANK = 2
-RECORDED_S = 24
-LOST_RANK, CROWDED_RANK = 6, 2
+CPUS_OF_NODE = 4
+RECORDED_S = 60
+FAR_RANK, FAR_NODE = 3, 2
+NARROWED_RANK, CROWDED_RANK = 6, 2
 SETTLE_S = 8
+
+_SET_MEMPOLICY = 238
+"""Its number on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl)."""
+
+_MPOL_BIND = 2
+
+
+def node_of(rank: int) -> int:
+    """The node of a rank's CPUs."""
+    return rank * CPUS_OF_RANK // CPUS_OF_NODE
 
 
 def plan_of(rank: int) -> dict[str, str]:
-    """The runtime has the first CPU of a rank, the dataset workers its second, main both."""
-    first = rank * CPUS_OF_RANK
-    return {"runtime": f"{first}", "minddata": f"{first + 1}", "main": f"{first}-{first + 1}"}
+    """The runtime has the first CPU of a rank, main both, the dataset workers the node."""
+    first, node = rank * CPUS_OF_RANK, node_of(rank) * CPUS_OF_NODE
+    return {"runtime": f"{first}", "minddata": f"{node}-{node + CPUS_OF_NODE - 1}", "main": f"{first}-{first + 1}"}
 
 
 def write_plan(folder: Path) -> Path:
     """A MindSpore bind file for eight devices."""
     path = folder / standin.PLAN_NAME
     document = {
-        "bind_config": {"bind_cpu_mode": "cpu", "bind_memory_mode": "none", "actor_thread_fix_bind": True},
+        "bind_config": {"bind_cpu_mode": "cpu", "bind_memory_mode": "numa", "actor_thread_fix_bind": True},
         "bind_cpu": {"scheduler": {"main": "0-1"}, **{f"device{rank}": plan_of(rank) for rank in range(RANKS)}},
+        "bind_memory": {f"device{rank}": str(node_of(rank)) for rank in range(RANKS)},
     }
     path.write_text(json.dumps(document, indent=2) + "\n")
     return path
+
+
+def bind_memory(node: int) -> None:
+    """The policy of this process and of all that it starts from now on, as `numactl --membind` sets it."""
+    mask = ctypes.c_ulong(1 << node)
+    if ctypes.CDLL(None, use_errno=True).syscall(_SET_MEMPOLICY, _MPOL_BIND, ctypes.byref(mask), 64):
+        raise OSError(ctypes.get_errno(), "set_mempolicy")
+
+
+def environment_of(plan: Path, part: str, rank: int) -> dict[str, str]:
+    """What the launcher gives to a rank, and just before that the policy which the rank inherits."""
+    if part == "rank":
+        bind_memory(FAR_NODE if rank == FAR_RANK else node_of(rank))
+    narrowed = {"OMP_PROC_BIND": "true"} if part == "rank" and rank == NARROWED_RANK else {}
+    return _given(plan, part, rank) | narrowed
+
+
+_given = standin._environment
 
 
 def spin(cpu: int) -> None:
@@ -64,6 +96,7 @@ def main(target: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         plan = write_plan(Path(folder))
         standin.RANKS = RANKS  # type: ignore[misc]  # of this launcher alone
+        standin._environment = environment_of
         job = multiprocessing.get_context("fork").Process(
             target=standin.launch, args=(plan, 600.0), kwargs={"tied": False}
         )
@@ -73,9 +106,10 @@ def main(target: str) -> int:
         time.sleep(SETTLE_S)
         stranger = multiprocessing.get_context("fork").Process(target=spin, args=(CROWDED_RANK * CPUS_OF_RANK,))
         stranger.start()
-        for loader in loaders_of(LOST_RANK)[:1]:
+        narrow = node_of(NARROWED_RANK) * CPUS_OF_NODE
+        for loader in loaders_of(NARROWED_RANK)[:1]:
             for tid in os.listdir(f"/proc/{loader}/task"):
-                os.sched_setaffinity(int(tid), {0})
+                os.sched_setaffinity(int(tid), {narrow})
         command = [sys.executable, "-m", "numascope", "record", str(job.pid), "-o", target, "--for", f"{RECORDED_S}s"]
         done = subprocess.run([*command, "--interval", "2s"], check=False)
         stranger.kill()

@@ -14,6 +14,7 @@ from typing import Final
 
 from numascope.observe.jobs.schemes import LAUNCHERS
 from numascope.observe.jobs.served import TITLE
+from numascope.host.system.cgroup_load import CgroupLoad
 from numascope.observe.sample import ProcessFacts
 
 HIDDEN: Final = "…"
@@ -53,6 +54,7 @@ _WORDS: Final = frozenset({
 })  # fmt: skip
 _POLICY: Final = re.compile(r"[a-z]+(?:[ =()+|]+[a-z]+)*\)?(?::[0-9,-]*)?")
 _LIBRARY: Final = re.compile(r"lib[a-z]{1,16}[0-9]{0,2}")
+_QUOTA_FILE: Final = re.compile(r"cpu\.[a-z_.]{1,32}")
 _FOLDERS: Final = re.compile(r"[^\s=:'\"]*/")
 
 
@@ -83,8 +85,23 @@ class Redactor:
             if environ is None
             else {self._name(name): self._value(name, environ[name]) for name in environ},
             policy=None if process.policy is None else process.policy if _POLICY.fullmatch(process.policy) else HIDDEN,
+            cgroup=None if process.cgroup is None else self._cgroup(process.cgroup),
             libraries=tuple(name if _LIBRARY.fullmatch(name) else HIDDEN for name in process.libraries),
         )
+
+    def cgroups(self, cgroups: Mapping[str, CgroupLoad]) -> Mapping[str, CgroupLoad]:
+        """A sample's cgroups: their names have those of users, pods and containers in them."""
+        return {
+            self._cgroup(name): load._replace(quota_path=self._quota_path(load.quota_path))
+            for name, load in cgroups.items()
+        }
+
+    def _cgroup(self, name: str) -> str:
+        return name if name == "/" else self._alias("cgroup", name)
+
+    def _quota_path(self, path: str) -> str:
+        folder, slash, file = path.rpartition("/")
+        return self._alias("path", folder) + slash + (file if _QUOTA_FILE.fullmatch(file) else HIDDEN) if path else ""
 
     def _name(self, name: str) -> str:
         return name if _NAME.fullmatch(name) else self._alias("name", name)

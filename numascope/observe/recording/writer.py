@@ -77,7 +77,10 @@ class Recorder:
         if not self._has_machine:
             raise ValueError("a recording begins with its machine: call machine() first")
         if self._redactor is not None:
-            sample = replace(sample, processes=self._redactor.processes(sample.processes))
+            redactor = self._redactor
+            sample = replace(
+                sample, processes=redactor.processes(sample.processes), cgroups=redactor.cgroups(sample.cgroups)
+            )
         now = (sample, tuple(strangers))
         if len(sample.threads.keys) > wire.MOST_THREADS or len(sample.processes) > wire.MOST_PROCESSES:
             raise InputError(

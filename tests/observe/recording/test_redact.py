@@ -15,6 +15,7 @@ from observe.captured import read_job
 from observe.recording.samples import HEADER, idle_sample
 from observe.test_jobs import MSRUN
 
+from numascope.host.system.cgroup_load import CgroupLoad
 from numascope.observe.facts import rebinding
 from numascope.observe.jobs import Job, find_jobs
 from numascope.observe.recording.format import HEAD_BYTES, MAGIC, parse_head, unpack_payload
@@ -326,3 +327,18 @@ def test_a_command_line_keeps_its_shape(cmdline: tuple[str, ...], shown: tuple[s
 def test_a_path_in_a_sentence_is_cut_to_its_file() -> None:
     assert without_folders("given: /home/me/plan.json") == "given: plan.json"
     assert without_folders("MSRUN_BIND_FILE=/a/b of 12") == "MSRUN_BIND_FILE=b of 12"
+
+
+def test_a_cgroup_loses_its_name_but_stays_the_same_for_all_its_processes() -> None:
+    name = "/kubepods/pod1234/alice"
+    load = CgroupLoad(8.0, f"/sys/fs/cgroup{name}/cpu.max", 1, 1, 1, None, None, None, pressure_is_own=False)
+    facts = ProcessFacts(1, 0, 0, 0, "python", (), {}, cgroup=name)
+    redactor = Redactor()
+
+    one, two = redactor.facts(facts), redactor.facts(replace(facts, pid=2))
+    (kept,) = redactor.cgroups({name: load}).items()
+
+    assert one.cgroup == two.cgroup == kept[0] == "cgroup1"
+    assert kept[1].quota_path == "path1/cpu.max"
+    assert kept[1]._replace(quota_path=load.quota_path) == load
+    assert redactor.facts(replace(facts, cgroup="/")).cgroup == "/"
