@@ -6,10 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from processes import PRELUDE
+
+import numascope
 
 _TESTS = str(Path(__file__).resolve().parent)
 _OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -48,4 +52,36 @@ def in_own_pids(code: str, *before: str) -> str:
     return done.stdout
 
 
-__all__ = ["LOOKS", "PRELUDE", "in_own_pids", "needs_namespaces"]
+NOBODY = 65534
+
+needs_setpriv = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv, to be another user"
+)
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+PACKAGE = str(Path(numascope.__file__).resolve().parent.parent)
+
+
+def python_for(user: tuple[str, ...]) -> str:
+    """A Python that this user can start, numascope within its reach."""
+    for python in (sys.executable, shutil.which("python3", path="/usr/bin:/bin")):
+        test = "import sys; sys.path.insert(0, sys.argv[1]); import threading, numascope.observe.sampler"
+        if (
+            python
+            and not subprocess.run([*user, python, "-c", test, PACKAGE], capture_output=True, check=False).returncode
+        ):
+            return python
+    pytest.skip("nobody may not start this Python, or not read the package")
+
+
+@contextmanager
+def target_of(user: tuple[str, ...], code: str) -> Iterator[subprocess.Popen[str]]:
+    child = subprocess.Popen(
+        [*user, python_for(user), "-c", PRELUDE + code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        yield child
+    finally:
+        child.kill()
+        child.communicate()

@@ -10,11 +10,15 @@ from shapes import Shape, machine
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.observe.interval import share_interval
 from numascope.observe.jobs import Job, Rank
 from numascope.observe.roles import Role
 from numascope.observe.sample import NOBODY, ProcessFacts, Sample, ThreadKey
+from numascope.observe.seen_memory import PolicyGroup, SeenMemory
+from numascope.observe.share import MemoryShare, NodeShare, Share
 from numascope.plan.objects import Place, Plan, Target
-from numascope.review.report import Finding, NodeRates, Outside, Placement, RankView, Report, Verdict
+from numascope.review.memory_findings import memory_findings
+from numascope.review.report import Finding, MemoryView, NodeRates, Outside, Placement, RankView, Report, Verdict
 
 NOWHERE = Place("bind.json", 34, 18)
 
@@ -48,6 +52,22 @@ def placement(
     )  # fmt: skip
 
 
+def lies(
+    home: str, off: float, away: int, gib: float = 41.3, trend: int = 0, why: tuple[str, ...] = (), policy: str = "bind"
+) -> MemoryView:
+    """Memory of which that share lies on another node, by 1,280 pages; no share where it belongs nowhere in particular."""
+    nodes = CpuSet.parse(home)
+    kib = round(gib * 2**20)
+    shares = {nodes.first: 1.0 - off, away: off} if off else {nodes.first: 1.0}
+    rows = [
+        NodeShare(node, round(1280 * part), share_interval(part, 1280), round(kib * part))
+        for node, part in sorted(shares.items())
+    ]
+    share = MemoryShare(Share(1280, 1280, kib, tuple(rows), 1280.0), source="PAGEMAP_SCAN")
+    seen = SeenMemory(8_841_207, 0, share, (PolicyGroup(policy, 12, ()),))
+    return MemoryView(seen, nodes, share.off(nodes), is_everywhere=False, trend=trend, why=why)
+
+
 def rank_view(
     letter: str, pid: int, number: int, cpus: str, threads: Sequence[Placement], device_node: int | None, nodes: str
 ) -> RankView:
@@ -58,6 +78,7 @@ def rank_view(
         letter, f"rank {number}", pid, number, number, device_node, CpuSet.parse(nodes), CpuSet.parse(cpus),
         Counter(one.verdict for one in threads), sum(one.busy or 0 for one in threads), max(waits, default=None),
         worst.label if worst else "", 14.0, "bind", "numa_maps", "ok", len(threads),
+        lies(nodes, 0.002, 9) if nodes else None,
     )  # fmt: skip
 
 
@@ -154,7 +175,7 @@ def _rank_threads(rank: int, on: Machine) -> list[Placement]:
         )
     pool = f"{base + 13}-{base + 19}"
     found += [
-        placement(tid + 30 + at, f"KernelThread_{at}", "kernel pool", rank, None, pool, base + 13 + at, "unplanned",
+        placement(tid + 30 + at, f"KernelThread_{at}", "kernel", rank, None, pool, base + 13 + at, "unplanned",
                   busy=0.3 - 0.05 * at, wait=4, pid=pid)
         for at in range(6)
     ]  # fmt: skip
@@ -195,6 +216,17 @@ def eight_ranks() -> Report:
     return report("msrun 41200", on, placements, ranks, findings, plan=plan())
 
 
+def remote_memory() -> Report:
+    """The same, rank 3's memory to a third on node 2, more than a minute ago; rank 7's has come back."""
+    shown = eight_ranks()
+    why = ("its policy is default: a page lies where the thread ran that touched it first",)
+    places = {3: lies("3", 0.31, 2, 41.4, 1, why, "default"), 7: lies("7", 0.004, 6, 0.3, -1)}
+    ranks = tuple(replace(one, memory=places.get(at, one.memory)) for at, one in enumerate(shown.ranks))
+    ranks = (*ranks[:3], replace(ranks[3], memory_verdict="", policy="default"), *ranks[4:])
+    findings = memory_findings(ranks, None, shown.machine)
+    return replace(shown, ranks=ranks, findings=(*shown.findings[:2], *findings, *shown.findings[2:]))
+
+
 def two_cpus() -> Report:
     """Two ranks on two CPUs; a loader of rank 0 is a guest on rank 1's CPU."""
     on = machine(Shape(1, 1, 1, 2))
@@ -208,6 +240,8 @@ def two_cpus() -> Report:
         rank_view("A", 100, 0, "0", threads[:3], None, "0"),
         rank_view("B", 200, 1, "1", threads[3:], None, "0"),
     ]
+    lone = replace(lies("0", 0.0, 0, 0.3), off=None, is_everywhere=True)
+    ranks = [replace(one, memory=lone) for one in ranks]
     finding = Finding(
         "escaped", "error", "rank 0 loader 1 102", "ran 0.30 s outside, last on CPU 1 (N0); planned 0", "loader, named; allowed 0-1",
         "taskset -cp 0 102", (threads[2].key,), 0,

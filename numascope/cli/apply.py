@@ -28,13 +28,24 @@ LOOKS: Final = 3
 
 @click.command(short_help="Put threads on their planned cores, with an undo record first.")
 @click.argument("plan", type=FilePath())
-@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler | NAME]...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be set; ends 1 where there is something.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
 @click.option("--inferred", is_flag=True, help="Also threads whose role is told by evidence, not by name.")
+@click.option("--memory", type=click.Choice(["move"]), help="Move the pages of each rank to its nodes instead.")
+@click.option("--to", metavar="NODES", help="With --memory: these nodes; a PID may then stand in place of PLAN.")
+@click.option(
+    "--limit",
+    "limit_gib_s",
+    metavar="GIB/S",
+    type=click.FloatRange(0.001, 1000.0),
+    help="With --memory: how fast at most (1).",
+)
 @click.option("--json", "as_json", is_flag=True, help="The journal document.")
+@options.match()
 @options.pending_for()
+@options.roles()
 @click.option("--all-rows", is_flag=True, help="Every thread on a line of its own.")
 @options.width()
 @options.ascii_only()
@@ -46,8 +57,13 @@ def apply(
     yes: bool,
     everything: bool,
     inferred: bool,
+    memory: str | None,
+    to: str | None,
+    limit_gib_s: float | None,
     as_json: bool,
+    match: str | None,
     pending_s: float,
+    roles: str | None,
     all_rows: bool,
     width: int | None,
     ascii_only: bool,
@@ -55,25 +71,58 @@ def apply(
     """Set the affinity of threads that are not where PLAN puts them.
 
     First shows what it will set and asks. Every old set is on the disk before the first is replaced: numascope revert
-    puts them back, also after a crash. Memory is not moved.
+    puts them back, also after a crash. Memory stays where it is, but with --memory move: then pages are moved to the
+    nodes of the plan or of --to, and no thread is touched.
 
     Exit code: 0 done, or nothing to do; 1 some thread did not take its set, or with --dry-run something is to do;
     2 bad usage or input; 4 every target is gone.
     """
-    from numascope.cli.arguments import parse_target
+    from numascope.cli.arguments import own_names
     from numascope.cli.output import terminal_width
     from numascope.cli.session import open_session
     from numascope.cli.steering import Style, need_consent
+    from numascope.cli.targets import parse_targets
 
     need_consent(dry_run=dry_run, yes=yes, as_json=as_json)
-    wanted = tuple(parse_target(text) for text in targets)
     style = Style(as_json, all_rows, terminal_width(width), ascii_only)
-    session = open_session(wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s)
+    if memory is not None:
+        if everything or inferred:
+            raise click.UsageError("--all and --inferred are about threads, and --memory move touches none")
+        code = _move(plan, targets, match, to, limit_gib_s, dry_run=dry_run, yes=yes, style=style)
+        raise click.exceptions.Exit(code)
+    if to is not None or limit_gib_s is not None:
+        raise click.UsageError("--to and --limit are about memory: give --memory move with them")
+    wanted = parse_targets(targets, match)
+    own = own_names(roles)
+    session = open_session(wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s, own=own)
     try:
         code = _apply(session, style, selector(inferred=inferred, everything=everything), dry_run=dry_run, yes=yes)
     finally:
         session.close()
     raise click.exceptions.Exit(code)
+
+
+def _move(
+    plan: str,
+    targets: tuple[str, ...],
+    match: str | None,
+    to: str | None,
+    limit_gib_s: float | None,
+    *,
+    dry_run: bool,
+    yes: bool,
+    style: Style,
+) -> int:
+    """Memory in place of threads; the exit code."""
+    from numascope.cli.arguments import parse_nodes
+    from numascope.cli.move import LIMIT_GIB_S, Asked, move_memory
+    from numascope.cli.targets import parse_targets
+
+    nodes = None if to is None else parse_nodes(to)
+    is_target = nodes is not None and plan.isdecimal() and not os.path.exists(plan)
+    wanted = parse_targets((plan, *targets) if is_target else targets, match)
+    limit = LIMIT_GIB_S if limit_gib_s is None else limit_gib_s
+    return move_memory(Asked(None if is_target else plan, wanted, nodes, limit, dry_run, yes, style))
 
 
 def selector(*, inferred: bool, everything: bool) -> Select:

@@ -12,6 +12,8 @@ from numascope.errors import UsageError
 from numascope.host.text import safe_text
 
 if TYPE_CHECKING:
+    from numascope.cpuset import CpuSet
+    from numascope.observe.roles.names import OwnNames
     from numascope.observe.select import Wanted
 
 _TARGET: Final = re.compile(r"([0-9]{1,10})(?:=(?:device_?([0-9]{1,5})|(scheduler)))?")
@@ -27,6 +29,27 @@ def parse_target(text: str) -> Wanted:
     if found is None or int(found[1]) == 0:
         raise UsageError(f'"{safe_text(text)}" is no target: give PID, PID=device0 or PID=scheduler')
     return Wanted(int(found[1]), None if found[2] is None else int(found[2]), found[3] is not None)
+
+
+def own_names(path: str | None) -> OwnNames | None:
+    """The user's names of threads: in the given file, else in his configuration; None where there are none. InputError."""
+    from numascope.observe.roles.own import default_path, read_own_names
+
+    found = path if path is not None else default_path(os.environ)
+    return None if found is None else read_own_names(found)
+
+
+def parse_nodes(text: str) -> CpuSet:
+    """`1` or `0-1,3`: NUMA nodes, one at least."""
+    from numascope.cpuset import BadIdListError, CpuSet
+
+    try:
+        nodes = CpuSet.parse(text.strip())
+    except BadIdListError:
+        nodes = None
+    if not nodes:
+        raise UsageError(f'--to "{safe_text(text)}": give node numbers such as 1 or 0-1')
+    return nodes
 
 
 def refuse_empty(name: str, value: str | None, *, required: bool = False) -> None:

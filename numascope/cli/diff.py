@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
 @click.argument("plan", type=FilePath(), required=False, default=None)
-@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler | NAME]...")
+@options.match()
 @click.option(
     "--for",
     "for_s",
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     help="How long to look (1s); with --watch how long to go on (until the job ends).",
 )
 @click.option("--watch", is_flag=True, help="Go on, and print what changes.")
+@click.option("--follow", is_flag=True, help="With --watch: when it has ended, wait for the same to start again.")
 @options.interval(0.05, "Time between two looks of --watch.")
 @click.option(
     "--json",
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 @options.replay()
 @options.fail_on("diff")
 @options.pending_for()
+@options.roles()
 @click.option("--all-rows", is_flag=True, help="Every thread of every finding.")
 @options.width()
 @options.ascii_only()
@@ -42,40 +46,57 @@ def diff(
     *,
     plan: str | None,
     targets: tuple[str, ...],
+    match: str | None,
     for_s: float | None,
     watch: bool,
+    follow: bool,
     interval_s: float,
     as_json: bool,
     recording: str | None,
     fail_on: str,
     pending_s: float,
+    roles: str | None,
     all_rows: bool,
     width: int | None,
     ascii_only: bool,
 ) -> None:
     """Compare where threads may run and did run with where PLAN puts them.
 
-    Without a PID: the jobs that PLAN speaks of. PID=deviceN maps any process to a device of the plan by hand.
+    Without a PID: the jobs that PLAN speaks of. PID=deviceN maps any process to a device of the plan by hand, NAME is
+    that of a program or script.
     With --replay a recording is judged, at its end or with --watch from frame to frame; PLAN then is the recorded one
     where none is given.
 
     Exit code: 0 clean, 1 findings, 2 bad usage or input, 3 clean but part was unreadable, 4 every target is gone.
     """
-    from numascope.cli.arguments import parse_target
+    from numascope.cli.arguments import own_names
+    from numascope.cli.targets import only_pids, parse_targets
 
-    wanted = tuple(parse_target(text) for text in targets)
+    if follow and (recording is not None or not watch):
+        raise click.UsageError("--follow goes with --watch, on living jobs.")
+    wanted = parse_targets(targets, match)
+    own = own_names(roles) if recording is None or roles is not None else None
     window_s = interval_s if watch else (for_s if for_s is not None else 1.0)
     session: Looking
     if recording is not None:
         from numascope.cli.recorded import open_replay
 
-        session = open_replay(recording, plan, wanted)
+        session = open_replay(recording, plan, only_pids(wanted), own=own)
     elif plan is None:
         raise click.UsageError("Missing argument 'PLAN'; only a recording (--replay) brings one along.")
     else:
+        from numascope.cli.following import followed
         from numascope.cli.session import open_session
 
-        session = open_session(wanted, plan, interval_s=interval_s, window_s=window_s, pending_for_s=pending_s)
+        opened = partial(
+            open_session,
+            plan_path=plan,
+            interval_s=interval_s,
+            window_s=window_s,
+            pending_for_s=pending_s,
+            own=own,
+        )
+        session = followed(wanted, opened) if follow else opened(wanted)
     output = _Output(cast("FailOn", fail_on), as_json, all_rows, width, ascii_only)
     try:
         code = _watch(session, output, for_s) if watch else _once(session, output, window_s)
@@ -138,20 +159,39 @@ def _watch(session: Looking, output: _Output, for_s: float | None) -> int:
                 _say_what_is_lost(before, report)
                 break
             # The first look has no time behind it: it is no verdict yet.
-            if before is not None:
+            if report.is_awaited:
+                if before is not None:
+                    _say_it_is_awaited(output, before, report)
+                before, told = None, None
+            elif before is not None:
                 outcome = outcome_of(report, output.fail_on)
                 worst = outcome if worst is None else worse(worst, outcome)
                 told = _tell(output, before, report, outcome, told)
-            before = report
+            if not report.is_awaited:
+                before = report
             count += 1
             passed_s = time.monotonic() - began_s
-            if report.ended or (for_s is not None and count > 1 and passed_s + session.interval_s / 2 > for_s):
+            is_over = report.ended and not report.is_awaited
+            if is_over or (for_s is not None and count > 1 and passed_s + session.interval_s / 2 > for_s):
                 break
             if not session.is_recorded:
                 time.sleep(until_next_s(began_s, session.interval_s))
     except KeyboardInterrupt:
         pass
     return 0 if worst is None else worst.code
+
+
+def _say_it_is_awaited(output: _Output, before: Report, report: Report) -> None:
+    """Says that it has ended and is waited for: that is no verdict, and what follows begins anew."""
+    from numascope.cli.output import echo_json, echo_lines, wants_colour
+    from numascope.show.diff_document import delta_document
+    from numascope.show.ink import Span
+
+    if output.as_json:
+        echo_json(delta_document(before, report), indent=None)
+        return
+    words = f"── {report.title} {', '.join(report.notes[-2:])} ──"
+    echo_lines([(Span(words, "warn"),)], colour=wants_colour(), ascii_only=output.ascii_only)
 
 
 def _say_what_is_lost(before: Report, ending: Report) -> None:

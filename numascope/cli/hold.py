@@ -31,14 +31,16 @@ class _Wish(NamedTuple):
 
 @click.command(short_help="Apply, then keep it so: put back what drifts.")
 @click.argument("plan", type=FilePath())
-@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler]...")
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler | NAME]...")
 @options.interval(0.2, "At most one act in it.")
 @click.option("--for", "for_s", type=Duration(0.2), default=None, help="How long; until the job ends, or Ctrl-C.")
 @click.option("--yes", is_flag=True, help="Do not ask before the first act.")
 @click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
 @click.option("--inferred", is_flag=True, help="Also threads whose role is told by evidence, not by name.")
 @click.option("--revert-on-exit", is_flag=True, help="Put everything back when it ends.")
+@options.match()
 @options.pending_for()
+@options.roles()
 @options.width()
 @options.ascii_only()
 def hold(
@@ -51,7 +53,9 @@ def hold(
     everything: bool,
     inferred: bool,
     revert_on_exit: bool,
+    match: str | None,
     pending_s: float,
+    roles: str | None,
     width: int | None,
     ascii_only: bool,
 ) -> None:
@@ -64,16 +68,24 @@ def hold(
     4 every target is gone.
     """
     from numascope.cli.apply import selector
-    from numascope.cli.arguments import parse_target
+    from numascope.cli.arguments import own_names
     from numascope.cli.going_on import end_as_interrupted
     from numascope.cli.output import terminal_width
     from numascope.cli.session import open_session
     from numascope.cli.steering import Style, need_consent
+    from numascope.cli.targets import parse_targets
 
     need_consent(dry_run=False, yes=yes, as_json=False)
     style = Style(as_json=False, all_rows=False, width=terminal_width(width), ascii_only=ascii_only)
-    wanted = tuple(parse_target(text) for text in targets)
-    session = open_session(wanted, plan, interval_s=interval_s, window_s=max(1.0, interval_s), pending_for_s=pending_s)
+    wanted = parse_targets(targets, match)
+    session = open_session(
+        wanted,
+        plan,
+        interval_s=interval_s,
+        window_s=max(1.0, interval_s),
+        pending_for_s=pending_s,
+        own=own_names(roles),
+    )
     try:
         assert session.plan_data is not None  # noqa: S101  (a plan was given)
         unchanged = _watch_file(plan, session.plan_data)

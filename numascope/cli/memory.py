@@ -107,12 +107,9 @@ def _home(root: HostRoot, pid: int, machine: Machine) -> CpuSet | None:
 def _rank_memory(root: HostRoot, rank: Rank, *, full: bool, yes: bool) -> RankMemory | None:
     """One look at a rank; with `full`, and the user's yes, every page of it counted in its place."""
     from numascope.host.root import AbsentError, DeniedError
-    from numascope.host.system.cgroup_memory import cgroup_v2_of, processes_in
-    from numascope.observe.memory_look import look_steps, walk
+    from numascope.observe.memory_look import is_alone_in_cgroup, look_steps, walk
 
-    cgroup = cgroup_v2_of(root, rank.pid)
-    inside = None if cgroup is None else processes_in(root, cgroup)
-    is_own = inside is not None and inside <= {rank.pid, *rank.helpers}
+    is_own = is_alone_in_cgroup(root, rank.pid, frozenset((rank.pid, *rank.helpers)))
     random = Random(int.from_bytes(os.urandom(8)))  # noqa: S311  (a sample, no secret)
     found = _finished(look_steps(root, rank.pid, random, time.thread_time_ns, cgroup_is_own=is_own))
     if found is None or not full or not found.share.source or not (yes or _agrees_to_walk(root, rank.pid)):

@@ -56,6 +56,20 @@ def replay() -> Callable[[_Body], _Body]:
     )
 
 
+def match() -> Callable[[_Body], _Body]:
+    """`--match`: a target by its command line."""
+    return click.option(
+        "--match", default=None, metavar="REGEX", help="The process whose command line, its first 4 KiB, matches."
+    )
+
+
+def roles() -> Callable[[_Body], _Body]:
+    """`--roles`: the user's own names of threads."""
+    return click.option(
+        "--roles", type=FilePath(), default=None, help="Your own names of threads, TOML; see docs/roles.md."
+    )
+
+
 def width() -> Callable[[_Body], _Body]:
     """`--width`: columns of the text."""
     return click.option(

@@ -1,4 +1,4 @@
-"""`numascope plan`: bind plans made for a machine, and explained."""
+"""`numascope plan`: bind plans made for a machine, checked, explained and converted."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import click
 
 from numascope.cli import options
 from numascope.cli.arguments import FilePath
-from numascope.cli.plan_options import POLICIES, machine_options
+from numascope.cli.plan_options import DIALECT_NAMES, FORM_NAMES, POLICIES, machine_options
 
-_FORMS = ("mindspore", "numactl", "taskset", "torchrun")
+_DIALECT = click.option(
+    "--dialect", type=click.Choice(DIALECT_NAMES), default=None, help="What PLAN is written in; by its content without."
+)
 
 
 @click.group(short_help="Bind plans: make one for a machine, or explain one CPU by CPU.")
@@ -24,7 +26,7 @@ def plan() -> None:
 @click.option(
     "--to",
     "form",
-    type=click.Choice(_FORMS),
+    type=click.Choice(FORM_NAMES),
     default=None,
     help="In which form; torchrun for torch's modes, else mindspore.",
 )
@@ -83,7 +85,7 @@ def plan() -> None:
     help="msrun: in whose CPUs; free.",
 )
 def make(**given: object) -> None:
-    """Make a bind plan: for MindSpore, torchrun, or as launch lines of numactl and taskset.
+    """Make a bind plan: for MindSpore, torchrun, as launch lines, or in what others bind by.
 
     Exit code: 0 made, 1 this machine does not allow such a plan, 2 bad usage or input, or it could not be written.
     """
@@ -102,6 +104,7 @@ def make(**given: object) -> None:
     metavar="N | N=WHERE",
     help="One device alone; or where it sits: 0=PCI-ADDRESS, 0=node:N.",
 )
+@_DIALECT
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
 @machine_options
 @options.width()
@@ -116,7 +119,7 @@ def make(**given: object) -> None:
 def explain(**given: object) -> None:
     """Draw a plan on the machine map, and tell why each CPU has its owner.
 
-    PLAN is a bind JSON, a file with an msrun or torchrun command line, or torch:node, torch:socket, torch:exclusive or
+    PLAN is a file of any dialect that docs/plans.md tells of, or torch:node, torch:socket, torch:exclusive or
     torch:core-complex.
 
     Exit code: 0 told, 1 the framework itself would fail with it here, 2 bad usage or input.
@@ -124,3 +127,59 @@ def explain(**given: object) -> None:
     from numascope.cli.plan_explain import Given, explain_plan
 
     explain_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
+
+
+@plan.command()
+@click.argument("name", metavar="PLAN", type=FilePath())
+@click.option("--job", type=click.IntRange(1), default=None, metavar="PID", help="A live job that was started with it.")
+@click.option(
+    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
+)
+@click.option("--allowed", default=None, metavar="CPUS", help="What the launcher may use; by default what you may.")
+@click.option("--threads", default=None, metavar="loader=8,…", help="How many threads or processes a role will have.")
+@options.fail_on("plan check")
+@click.option("--json", "as_json", is_flag=True, help="The numascope.plan-check/1 document.")
+@machine_options
+@options.width()
+@options.ascii_only()
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: on a terminal, unless NO_COLOR is set.",
+)
+def check(**given: object) -> None:
+    """Say before the launch what is wrong with a plan on a machine: where, why, and what to do.
+
+    PLAN is what plan explain takes.
+
+    Exit code: 0 clean, 1 findings, 2 bad usage or input, 3 clean but part was unreadable, 4 the job is gone.
+    """
+    from numascope.cli.plan_check import Given, run
+
+    run(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
+
+
+@plan.command(context_settings={"allow_interspersed_args": True})
+@click.argument("name", metavar="PLAN", type=FilePath())
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--to", "form", type=click.Choice(FORM_NAMES), required=True, help="The form to write.")
+@_DIALECT
+@click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--indent", type=click.IntRange(0, 16), default=2, show_default=True, help="Of the JSON.")
+@click.option(
+    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
+)
+@machine_options
+def convert(**given: object) -> None:
+    """Write a plan in another form, and say line by line what is lost.
+
+    PLAN is what plan explain takes.
+
+    Exit code: 0 written, 1 nothing of it can be said in that form, 2 bad usage or input, or it could not be written.
+    """
+    from numascope.cli.plan_convert import Given, convert_plan
+
+    convert_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above

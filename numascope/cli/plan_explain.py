@@ -26,6 +26,7 @@ class Given(NamedTuple):
     name: str
     cpu: int | None
     devices: tuple[str, ...]
+    dialect: str | None
     as_json: bool
     root: str | None
     capture: str | None
@@ -49,7 +50,7 @@ def explain_plan(given: Given) -> None:
     with opened_machine(wanted) as found:
         machine = found.machine
         seats = given_seats(machine, places) if places else None
-        plan = read_given(given.name, machine, seats)
+        plan = read_given(given.name, machine, seats, given.dialect)
         owners = owners_of(plan, machine, (seats or _seats(machine, plan)).seats)
         if given.as_json:
             if given.cpu is not None or picked:

@@ -27,8 +27,10 @@ from numascope.plan.make.msrun import MsrunWish, make_msrun
 from numascope.plan.make.seats import Seat, Seats, first_ranks, found_seats, given_seats
 from numascope.plan.make.torch_plan import TorchWish, make_torch
 from numascope.plan.why import owners_of
+from numascope.plan.write.forms import written
 from numascope.plan.write.launch import launch_lines, torchrun_lines
 from numascope.plan.write.mindspore import mindspore_text
+from numascope.plan.write.outline import Setting, outline_of_made
 
 if TYPE_CHECKING:
     from numascope.host.root import HostRoot
@@ -79,8 +81,8 @@ def make_plan(given: Given) -> None:
     wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
     with opened_machine(wanted) as found:
         made = _made(given, found)
-        text = None if given.as_json and given.path is None else _text(given, made)
-        if given.path is not None and text is not None:
+        text, lost = ("", ()) if given.as_json and given.path is None else _text(given, made, found.machine)
+        if given.path is not None:
             write_plan(given.path, text, force=given.force)
         if given.as_json:
             _print_document(made, found.machine)
@@ -89,7 +91,7 @@ def make_plan(given: Given) -> None:
         else:
             click.echo(_written(given.path, _form(given), made))
     if not given.as_json:
-        for note in (*made.notes, *_lost(_form(given), made)):
+        for note in (*made.notes, *lost):
             click.echo(f"- {note}", err=given.path is None)
 
 
@@ -105,8 +107,8 @@ def _check(given: Given) -> None:
     ways = [name for name in ("devices", "device_ids", "device_count") if values[name]]
     if len(ways) > 1:
         raise UsageError("--device, --device-ids and --device-count all name devices: give one of them")
-    if given.command and _form(given) == "mindspore":
-        raise UsageError("a COMMAND is for --to numactl, taskset or torchrun: leave it out, or add --to")
+    if given.command and _form(given) in ("mindspore", "numascope", "mindformers", "torch_npu", "vllm"):
+        raise UsageError("a COMMAND is for --to numactl, taskset, torchrun and the like: leave it out, or add --to")
     if given.path is not None:
         refuse_file(given.path, force=given.force)
 
@@ -189,13 +191,17 @@ def _form(given: Given) -> str:
     return given.form or ("torchrun" if given.policy in TORCH else "mindspore")
 
 
-def _text(given: Given, made: Made) -> str:
+def _text(given: Given, made: Made, machine: Machine) -> tuple[str, Sequence[str]]:
+    """The plan in its form, and what that form cannot say of it."""
     form = _form(given)
     if form == "mindspore":
-        return mindspore_text(made, given.indent)
+        return mindspore_text(made, given.indent), _lost(form, made)
     if form == "torchrun":
-        return "\n".join([*torchrun_lines(made, given.command), ""])
-    return "\n".join([*launch_lines(made, form, given.command), ""])
+        return "\n".join([*torchrun_lines(made, given.command), ""]), _lost(form, made)
+    if form in ("numactl", "taskset"):
+        return "\n".join([*launch_lines(made, form, given.command), ""]), _lost(form, made)
+    done = written(outline_of_made(made), {}, form, Setting(machine, given.command, given.indent))
+    return done.text, (*(f"lost: {line}" for line in done.lost), *done.doubts)
 
 
 def _lost(form: str, made: Made) -> list[str]:

@@ -20,6 +20,17 @@ _Body = TypeVar("_Body", bound=Callable[..., None])
 TORCH: Final = ("node", "socket", "exclusive", "core-complex")
 POLICIES: Final = ("balanced", "msrun", *TORCH)
 
+FORM_NAMES: Final = (
+    "mindspore", "numascope", "msrun", "torchrun", "torch_npu", "mindformers", "vllm", "rankfile", "slurm", "numactl", "taskset",
+    "omp-places", "gomp", "systemd", "docker", "podman", "kubernetes",
+)  # fmt: skip
+"""What a plan can be written in: the names of `plan/write/forms.py`, here so that help needs no import of it."""
+
+DIALECT_NAMES: Final = (
+    "mindspore", "numascope", "msrun", "torch", "torch_npu", "mindformers", "vllm", "rankfile", "slurm", "numactl", "taskset",
+)  # fmt: skip
+"""What a plan can be read from: the names of `plan/dialects/detect.py`."""
+
 _OF_POLICY: Final[Mapping[str, tuple[str, ...]]] = {
     "--roles": ("balanced",), "--smt": ("balanced",), "--reserve": ("balanced",), "--busy": ("balanced",),
     "--avoid-busy": ("balanced",), "--strict-torch": TORCH, "--device-ids": ("msrun",), "--device-count": ("msrun",),

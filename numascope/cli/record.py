@@ -20,11 +20,13 @@ _WINDOW_S: Final = 1.0
 
 
 @click.command(short_help="Keep what is seen of a job in a file, to look at later or elsewhere.")
-@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN]...")
+@click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | NAME]...")
 @click.option("-o", "--output", "path", required=True, type=FilePath(), help="A new file; .nsr by custom.")
 @click.option("--for", "for_s", type=Duration(0.1), default=None, help="How long; until the job ends, or Ctrl-C.")
 @click.option("--plan", type=FilePath(), default=None, help="Keep this plan with it instead of the job's own.")
+@options.match()
 @options.interval(0.1)
+@options.roles()
 @click.option("--unredacted", is_flag=True, help="Keep command lines, paths and addresses as they are.")
 def record(
     *,
@@ -32,21 +34,33 @@ def record(
     path: str,
     for_s: float | None,
     plan: str | None,
+    match: str | None,
     interval_s: float,
+    roles: str | None,
     unredacted: bool,
 ) -> None:
     """Record a job: the machine, the plan, and a look at every thread each interval. numascope replay shows it.
 
+    NAME is that of a program or script. Your own names of threads are kept with it, and replay uses them.
     Without --unredacted, command lines, paths, host names and addresses are left out. A file that is there is never
     written over; what was written until a crash can be read.
 
     Exit code: 0 written, 2 bad usage or input, or the file could not be written, 4 no target is there.
     """
-    from numascope.cli.arguments import parse_target
+    from numascope.cli.arguments import own_names
+    from numascope.cli.output import has_user
+    from numascope.cli.pick_job import pick_job
     from numascope.cli.session import open_session
+    from numascope.cli.targets import parse_targets
 
-    wanted = tuple(parse_target(text) for text in targets)
-    session = open_session(wanted, plan, interval_s=interval_s, window_s=_WINDOW_S)
+    session = open_session(
+        parse_targets(targets, match),
+        plan,
+        interval_s=interval_s,
+        window_s=_WINDOW_S,
+        own=own_names(roles),
+        pick=pick_job if has_user() else None,
+    )
     try:
         _record(session, path, for_s, redact=not unredacted)
     finally:

@@ -11,11 +11,15 @@ import numascope
 from numascope.cli.session import SAMPLES, Session
 from numascope.errors import TargetGoneError, UsageError
 from numascope.host.archive.root import open_packed
+from numascope.host.pci.numbers import DeviceNumbers, Order
+from numascope.host.text import safe_text
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Machine
 from numascope.observe.recording.format import Header
 from numascope.observe.recording.reader import Recording, open_recording
 from numascope.observe.recording.replay import RECORDING_ENDS, Replay
+from numascope.observe.roles.names import Name, OwnNames
+from numascope.observe.roles.objects import ROLES
 from numascope.observe.select import Wanted
 from numascope.plan.load import load_plan, parse_plan
 from numascope.review.report import Report
@@ -41,6 +45,11 @@ def header_of(session: Session, *, redacted: bool) -> Header:
         plan=session.plan_data,
         plan_source=question.plan_source,
         redacted=redacted,
+        roles={} if question.own is None else question.own.rows,
+        device_files=dict(question.numbers.files),
+        device_orders={
+            name: (list(one.addresses), one.source, one.is_sure) for name, one in question.numbers.orders.items()
+        },
     )
 
 
@@ -104,12 +113,17 @@ def _of_then(report: Report) -> Report:
 
 
 def open_replay(
-    path: str, plan_path: str | None = None, targets: Sequence[Wanted] = (), *, speed: float = 1.0
+    path: str,
+    plan_path: str | None = None,
+    targets: Sequence[Wanted] = (),
+    *,
+    speed: float = 1.0,
+    own: OwnNames | None = None,
 ) -> ReplaySession:
-    """A recording, judged against its own plan and targets or against others; InputError, UsageError, TargetGoneError."""
+    """A recording, judged against its own plan, targets and names of threads or against others; InputError, UsageError, TargetGoneError."""
     recording = open_recording(path)
     try:
-        return _judged(recording, plan_path, targets, speed)
+        return _judged(recording, plan_path, targets, speed, own)
     except BaseException:
         recording.close()
         raise
@@ -131,7 +145,27 @@ def _refuse_unseen(recording: Recording, targets: Sequence[Wanted]) -> None:
         )
 
 
-def _judged(recording: Recording, plan_path: str | None, targets: Sequence[Wanted], speed: float) -> ReplaySession:
+def _own_names(header: Header) -> OwnNames | None:
+    """The names that were kept, those of roles that this version knows."""
+    source = "the recorded names"
+    sections = {
+        section: [Name(safe_text(start), role, source) for start, role in rows if start and role in ROLES]
+        for section, rows in header.roles.items()
+    }
+    return OwnNames(sections) if sections else None
+
+
+def _numbers(header: Header) -> DeviceNumbers:
+    orders = {
+        name: Order(tuple(addresses), safe_text(source), is_sure)
+        for name, (addresses, source, is_sure) in header.device_orders.items()
+    }
+    return DeviceNumbers(header.device_files, orders)
+
+
+def _judged(
+    recording: Recording, plan_path: str | None, targets: Sequence[Wanted], speed: float, own: OwnNames | None
+) -> ReplaySession:
     header = recording.header
     _refuse_unseen(recording, targets)
     replay = Replay(recording)
@@ -147,5 +181,13 @@ def _judged(recording: Recording, plan_path: str | None, targets: Sequence[Wante
     def machine() -> Machine:
         return build_machine(open_packed(replay.machine, recording.path))
 
-    question = Question(wanted, plan, source, header.window_s, header.pending_for_s)
+    question = Question(
+        wanted,
+        plan,
+        source,
+        header.window_s,
+        header.pending_for_s,
+        own=own if own is not None else _own_names(header),
+        numbers=_numbers(header),
+    )
     return ReplaySession(recording, replay, Watch(machine(), machine, replay, replay, question), question, speed)

@@ -20,6 +20,7 @@ from numascope.cli.arguments import FilePath
 )
 @click.option("--once", is_flag=True, help="Print one page of text, of its end, and end; judges as diff does.")
 @options.fail_on("--once")
+@options.roles()
 @options.width()
 @options.ascii_only()
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
@@ -30,6 +31,7 @@ def replay(
     speed: float,
     once: bool,
     fail_on: str,
+    roles: str | None,
     width: int | None,
     ascii_only: bool,
     no_mouse: bool,
@@ -38,13 +40,14 @@ def replay(
 
     Nothing is changed from here: apply and revert are for living jobs. Without a terminal it prints one page.
     """
+    from numascope.cli.arguments import own_names
     from numascope.cli.attach import has_terminal, print_once, run_dashboard
     from numascope.cli.recorded import open_replay
 
     if not once and not has_terminal():
         click.echo("numascope: no terminal, so this is the page of --once", err=True)
         once = True
-    session = open_replay(path, plan, speed=speed)
+    session = open_replay(path, plan, speed=speed, own=None if roles is None else own_names(roles))
     try:
         if once:
             from numascope.review.outcome import FailOn

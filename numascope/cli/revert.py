@@ -63,14 +63,26 @@ def revert(
             code = _list(store, style)
         else:
             ledger = read_ledger(store)
-            entry = choose(ledger, store.here, number, force=force, lives=lives_in(root))
+            entry = choose(ledger, store.here, number, force=force, lives=lives_in(root), moves=True)
             if entry is None:
                 code = _nothing(style, None, ledger)
+            elif entry.header.kind == "move":
+                code = _pages(root, store, entry, style, ledger, dry_run=dry_run, yes=yes)
             elif dry_run:
                 code = _preview(root, entry, style, ledger, force=force)
             else:
                 code = put_back(root, store, entry, style, force=force, yes=yes)
     raise click.exceptions.Exit(code)
+
+
+def _pages(
+    root: HostRoot, store: Store, entry: Entry, style: Style, ledger: Ledger, *, dry_run: bool, yes: bool
+) -> int:
+    from numascope.cli.move_revert import preview_pages_back, put_pages_back
+
+    if dry_run:
+        return preview_pages_back(root, entry, style, [str(one) for one in ledger.damages])
+    return put_pages_back(root, store, entry, style, yes=yes)
 
 
 def _nothing(style: Style, number: int | None, ledger: Ledger | None = None) -> int:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from numascope.cli.targets import Target, resolved, several_jobs
 from numascope.errors import InputError, NotPermittedError, TargetGoneError, UsageError
 from numascope.host import procfs
+from numascope.host.pci.numbers import NO_NUMBERS, DeviceNumbers, read_device_numbers, with_nvml
+from numascope.host.pci.nvml import ask_nvml, load_nvml
 from numascope.host.root import HostRoot
 from numascope.host.text import safe_text
 from numascope.machine.build import build_machine
+from numascope.machine.objects import Machine
 from numascope.observe.facts import scan_facts
 from numascope.observe.jobs import Facts, Job, find_jobs
+from numascope.observe.memory_watch import MemoryWatch
+from numascope.observe.roles.names import OwnNames
 from numascope.observe.sampler import Sampler
-from numascope.observe.select import Wanted, roots_of, select_jobs
+from numascope.observe.select import Wanted, roots_of, select_jobs, wanted_of
 from numascope.observe.strangers import StrangerScan
 from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.objects import SCHEDULER, Plan, Subject
@@ -26,11 +32,16 @@ from numascope.review.watch import PENDING_FOR_S, Question, Watch
 from numascope.tui.source import ReportSource
 
 UNUSABLE: Final = "the job's own plan cannot be used"
+_NVML_S: Final = 1.0
 _NOHZ_WINDOW_S: Final = 2.0
 """On nohz_full CPUs schedstat was measured to stand still for a second and then to jump."""
 
 SAMPLES: Final = 10
 """A one-shot verb looks ten times, so that time outside is seen and not only masks."""
+
+
+Pick = Callable[[Sequence[Job], Facts], Job]
+"""Lets the user take one of several jobs."""
 
 
 class Looking(ReportSource, Protocol):
@@ -68,6 +79,8 @@ class Session:
         began_s = time.monotonic()
         for count in range(1, samples):
             time.sleep(max(0.0, began_s + for_s * count / (samples - 1) - time.monotonic()))
+            if count == SAMPLES - 1:  # to place threads, fewer looks do, and none at memory
+                self.sampler.finish_memory()
             report = self.step()
         return report
 
@@ -77,36 +90,57 @@ class Session:
 
 
 def open_session(
-    targets: Sequence[Wanted],
+    targets: Sequence[Target],
     plan_path: str | None,
     *,
     interval_s: float,
     window_s: float,
     pending_for_s: float = PENDING_FOR_S,
+    own: OwnNames | None = None,
+    pick: Pick | None = None,
 ) -> Session:
-    """Finds the processes that are meant, and the plan; without pids those jobs that the plan speaks of."""
+    """Finds the processes that are meant, and the plan; without targets those jobs that the plan speaks of.
+
+    Where neither is given and several jobs run, `pick` lets the user take one.
+    """
     root = HostRoot()
     plan_data = None if plan_path is None else read_plan_file(plan_path)
     plan = None if plan_path is None or plan_data is None else parse_plan(safe_text(plan_path), plan_data)
     machine = build_machine(root)
     facts = scan_facts(root)
     notes: list[str] = []
-    wanted = _present(root, facts, targets, notes) if targets else _wanted_by(plan, facts)
+    if targets:
+        wanted = _present(root, facts, resolved(targets, facts, find_jobs(facts)), notes)
+    else:
+        wanted = _wanted_by(plan, facts, pick)
     if plan is not None:
         _check_subjects(plan, wanted)
     jobs = select_jobs(facts, wanted)
     source = "given" if plan is not None else ""
     if plan is None:
         plan, plan_data, source = _own_plan(facts, jobs, notes)
-    sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], [node.id for node in machine.nodes])
+    nodes = [node.id for node in machine.nodes]
+    memory = MemoryWatch(root, wanted, [node.id for node in machine.nodes if node.memory_kib != 0])
+    sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], nodes, memory=memory)
     if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
         notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
         window_s = _NOHZ_WINDOW_S
     partial = source == UNUSABLE
-    question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial)
+    numbers = _numbers(root, machine)
+    question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial, own, numbers)
     irqs = IrqPlaces(sampler.irq_cpus, sampler.irq_node)
     watch = Watch(machine, lambda: build_machine(root), sampler, StrangerScan(root), question, irqs)
     return Session(watch, sampler, question, interval_s, plan_data)
+
+
+def _numbers(root: HostRoot, machine: Machine) -> DeviceNumbers:
+    """The numbers of this host's accelerators; NVIDIA's library is asked where there are such GPUs, for a limited time."""
+    if not machine.devices:
+        return NO_NUMBERS
+    numbers = read_device_numbers(root)
+    library = load_nvml() if "nvidia" in numbers.orders else None
+    report = None if library is None else ask_nvml(library, _NVML_S)
+    return numbers if report is None else with_nvml(numbers, report)
 
 
 def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:
@@ -159,15 +193,17 @@ def _of_container(root: HostRoot, inner: int) -> str:
     return ""
 
 
-def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:
+def _wanted_by(plan: Plan | None, facts: Facts, pick: Pick | None) -> tuple[Wanted, ...]:
     """Without pids: the jobs started with this very plan, else all whose devices it names; without a plan the only job."""
     jobs = find_jobs(facts)
     if plan is None:
         if len(jobs) == 1:
-            return _wanted_of(jobs)
+            return wanted_of(jobs)
         if not jobs:
             raise TargetGoneError("no training job is seen here: give the PID of any process, or try numascope demo")
-        raise UsageError(f"{len(jobs)} jobs run here, say which: give its PID, numascope jobs lists them")
+        if pick is None:
+            raise several_jobs(jobs, facts)
+        return wanted_of([pick(jobs, facts)])
     own = [job for job in jobs if job.plan_hash == plan.text_sha256 or _same_file(job, plan)]
     devices = {subject.device for subject in plan.subjects() if subject.device is not None}
     planless = [job for job in jobs if job.plan_path is None]
@@ -179,23 +215,11 @@ def _wanted_by(plan: Plan | None, facts: Facts) -> tuple[Wanted, ...]:
             else "no training job is seen here"
         )
         raise TargetGoneError(f"{plan.path}: {seen}; map processes by hand: PID=device0")
-    return _wanted_of(spoken_of)
+    return wanted_of(spoken_of)
 
 
 def _same_file(job: Job, plan: Plan) -> bool:
     return job.plan_path is not None and os.path.realpath(job.plan_path) == os.path.realpath(plan.path)
-
-
-def _wanted_of(jobs: Sequence[Job]) -> tuple[Wanted, ...]:
-    wanted: list[Wanted] = []
-    for job in jobs:
-        if job.launcher is not None:
-            wanted.append(Wanted(job.launcher))
-        else:
-            wanted.extend(Wanted(rank.pid) for rank in job.ranks)
-            if job.scheduler is not None:
-                wanted.append(Wanted(job.scheduler))
-    return tuple(wanted)
 
 
 def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan | None, bytes | None, str]:
@@ -207,8 +231,9 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
         if pid is None:
             continue
         try:
-            data = _plan_of_job(facts, pid, job.plan_path)
-            return parse_plan(safe_text(job.plan_path), data), data, "MSRUN_BIND_FILE of the job"
+            data, path = _plan_of_job(facts, pid, job.plan_path)
+            where = "" if path == job.plan_path else ", a file of its container"
+            return parse_plan(safe_text(path), data), data, f"MSRUN_BIND_FILE of the job{where}"
         except (InputError, NotPermittedError) as error:
             notes.append(f"the job's own plan: {error}")
             return None, None, UNUSABLE
@@ -221,11 +246,12 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
     return None, None, "the job names none"
 
 
-def _plan_of_job(facts: Facts, pid: int, path: str) -> bytes:
-    """A path that a target chose is opened below its own root, and only where that target's user could read it."""
+def _plan_of_job(facts: Facts, pid: int, path: str) -> tuple[bytes, str]:
+    """A path that a target chose is opened below its own root, and only where that target's user could read it; and that path as it is here."""
     inside = procfs.root_of(pid)
     try:
-        return inside.read_as(path, facts[pid].uid, 4 << 20)
+        data = inside.read_as(path, facts[pid].uid, 4 << 20)
+        return data, path if os.path.samefile(inside.path, "/") else os.path.join(inside.path, path.lstrip("/"))
     except OSError as error:
         raise InputError(
             safe_text(path), f"cannot be read as process {pid} sees it: {error.strerror}; give it with --plan"

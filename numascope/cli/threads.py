@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
+from numascope.cli import options
 from numascope.cli.arguments import FilePath
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="What each thread of a job is for, and how that is known.")
 @click.argument("pid", type=click.IntRange(1, 9_999_999_999), metavar="PID")
-@click.option("--roles", type=FilePath(), default=None, help="Your own names of threads, TOML; see docs/roles.md.")
+@options.roles()
 @click.option("--log", type=FilePath(), default=None, help="The log of a MindSpore worker: its binding is evidence.")
 @click.option("--json", "as_json", is_flag=True, help="The threads document, for scripts.")
 def threads(*, pid: int, roles: str | None, log: str | None, as_json: bool) -> None:
@@ -26,14 +26,12 @@ def threads(*, pid: int, roles: str | None, log: str | None, as_json: bool) -> N
     PID is a job's launcher, a rank, or any process with all that it started. Without --roles the names in
     $XDG_CONFIG_HOME/numascope/roles.toml are used, where there is such a file.
     """
+    from numascope.cli.arguments import own_names
     from numascope.cli.output import echo_json, echo_lines, wants_colour
     from numascope.host.root import HostRoot
-    from numascope.observe.roles.own import default_path, read_own_names
     from numascope.show.threads import threads_document, threads_lines
 
-    path = roles if roles is not None else default_path(os.environ)
-    own = None if path is None else read_own_names(path)
-    seen = _look(HostRoot(), pid, own, log)
+    seen = _look(HostRoot(), pid, own_names(roles), log)
     if as_json:
         echo_json(threads_document(seen))
     else:

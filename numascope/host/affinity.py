@@ -62,7 +62,7 @@ class MaskTable:
         self._tids: list[int] = []
         self._buffer = ctypes.create_string_buffer(0)
         self._places: list[ctypes.c_void_p] = []
-        self._raw = b""
+        self._raw: bytes | None = None
         self._found: list[CpuSet | None] = []
 
     def read(self, tids: list[int]) -> tuple[list[CpuSet | None], int]:
@@ -81,7 +81,7 @@ class MaskTable:
         width, intern = size.value, self._reader.intern
         self._found = [None if code else intern(raw[at * width : (at + 1) * width]) for at, code in enumerate(failed)]
         missing = len(failed) - failed.count(0)
-        self._raw = b"" if missing else raw
+        self._raw = None if missing else raw
         return self._found, missing
 
     def _make_room(self, tids: list[int]) -> None:
@@ -91,7 +91,7 @@ class MaskTable:
             self._buffer = ctypes.create_string_buffer(width * len(tids))
             first = ctypes.addressof(self._buffer)
             self._places = [ctypes.c_void_p(first + at * width) for at in range(len(tids))]
-        self._raw = b""
+        self._raw = None
 
 
 def own_affinity() -> CpuSet:

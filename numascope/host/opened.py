@@ -16,8 +16,11 @@ _DEVICE: Final = re.compile(r"/dev/(?:dri/)?((?:nvidia|davinci|renderD)[0-9]{1,4
 """NVIDIA's driver names GPUs by minor number, Ascend's NPUs by physical id, DRM render nodes from 128 on (drivers/gpu/drm)."""
 
 
-def device_files(root: HostRoot, pid: int) -> tuple[str, ...] | None:
-    """`nvidia0`, `davinci3`, `renderD128` … that a process holds open, sorted; None where its descriptors may not be listed."""
+def device_files(root: HostRoot, pid: int | str, most: int = _MOST_DESCRIPTORS) -> tuple[str, ...] | None:
+    """`nvidia0`, `davinci3`, `renderD128` … that a process holds open, sorted; None where its descriptors may not be listed.
+
+    Of its descriptors the lowest `most` are looked at.
+    """
     try:
         folder = os.open(os.path.join(root.path, f"proc/{pid}/fd"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -25,7 +28,7 @@ def device_files(root: HostRoot, pid: int) -> tuple[str, ...] | None:
     found: set[str] = set()
     try:
         with os.scandir(folder) as entries:
-            for entry in islice(entries, _MOST_DESCRIPTORS):
+            for entry in islice(entries, most):
                 try:
                     device = _DEVICE.fullmatch(os.readlink(entry.name, dir_fd=folder))
                 except OSError:  # closed since, or no link

@@ -7,6 +7,7 @@ import time
 from typing import Final
 
 from numascope.host import parse, procfs
+from numascope.host.opened import device_files
 from numascope.host.root import DeniedError, HostRoot
 from numascope.host.system.cgroups import cpuset_of
 from numascope.host.text import safe_text
@@ -17,7 +18,7 @@ WANTED_ENVIRONMENT: Final = (
     "MASTER_", "TORCHELASTIC_", "*_VISIBLE_DEVICES", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_ess_jobid", "PMIX_RANK",
     "PMIX_NAMESPACE", "PRTE_LAUNCHED", "JAX_PROCESS_ID", "JAX_NUM_PROCESSES", "JAX_COORDINATOR_ADDRESS",
     "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_ID", "SLURM_JOB_ID", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS",
-    "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CPU_AFFINITY", "NCCL_",
+    "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CPU_AFFINITY", "NCCL_", "CUDA_DEVICE_ORDER",
 )  # fmt: skip
 """The variables that say who a process is or that rebind threads, by their start or (`*`) their end; no other is kept."""
 
@@ -28,6 +29,9 @@ _UNBOUND: Final = frozenset({"", "false", "disabled", "none"})
 """Values by which such a variable binds nobody (OMP_PROC_BIND of the OpenMP specification, KMP_AFFINITY of libomp)."""
 
 _OPENMP_RUNTIMES: Final = ("libgomp", "libiomp5", "libomp")
+_MOST_DESCRIPTORS: Final = 1024
+"""Each is one readlink(2) of a µs; a process opens its devices before its many sockets and files."""
+
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -40,7 +44,7 @@ def rebinding(process: ProcessFacts) -> str:
 
 
 def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts | None:
-    """What /proc says of a process now, None where it is gone; `deep` adds cpuset, memory policy and OpenMP runtimes."""
+    """What /proc says of a process now, None where it is gone; `deep` adds cpuset, memory policy, OpenMP runtimes, device files."""
     stat = procfs.stat_of(root, pid)
     if stat is None:
         return None
@@ -50,7 +54,9 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
     uid_line, numbers = status.get("Uid", "").split(), status.get("NSpid", "").split()
     policy, policy_denied, cpuset = None, False, None
     libraries: tuple[str, ...] = ()
+    devices_held: tuple[str, ...] | None = None
     if deep:
+        devices_held = device_files(root, who, _MOST_DESCRIPTORS)
         try:
             policy = procfs.policy_of(root, who)
         except DeniedError:
@@ -77,6 +83,7 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
         start_stack=stat.start_stack,
         mems_allowed=parse.id_list(status.get("Mems_allowed_list", "").encode()),
         inner_pid=int(numbers[-1]) if len(numbers) > 1 and numbers[-1].isdecimal() else None,
+        devices_held=devices_held,
     )
 
 

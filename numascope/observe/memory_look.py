@@ -16,7 +16,7 @@ from numascope.host.page_nodes import PageNodes
 from numascope.host.pagemap import PageMap
 from numascope.host.parse_proc import StatRecord, parse_policy
 from numascope.host.root import AbsentError, DeniedError, HostRoot
-from numascope.host.system.cgroup_memory import CgroupMemory, cgroup_v2_of, read_cgroup_memory
+from numascope.host.system.cgroup_memory import CgroupMemory, cgroup_v2_of, processes_in, read_cgroup_memory
 from numascope.observe.interval import Interval
 from numascope.observe.memory import Clock, share_steps
 from numascope.observe.residence import Steps
@@ -67,6 +67,25 @@ def look_steps(
     if not _is_same(began, procfs.stat_of(root, pid)):
         return None
     return RankMemory(pid, began.starttime_ticks, replace(share, cost_ns=cost_ns + clock()), policies)
+
+
+def lone_node_steps(root: HostRoot, pid: int, node: int) -> Steps[RankMemory | None]:
+    """The same where one node has all the memory: there is nothing to ask, only how much is resident (`status`)."""
+    began = procfs.stat_of(root, pid)
+    yield
+    if began is None:
+        return None
+    kib = resident_kib(root, pid)
+    share = NOTHING if kib is None else whole_share({node: kib})
+    reason = "" if share.nodes is not None else "nothing of it is in memory"
+    return RankMemory(pid, began.starttime_ticks, MemoryShare(share, source="status", reason=reason))
+
+
+def is_alone_in_cgroup(root: HostRoot, pid: int, members: frozenset[int]) -> bool:
+    """Whether nobody but these processes is in the cgroup v2 of one of them, so that its count of memory is theirs."""
+    cgroup = cgroup_v2_of(root, pid) if members else None
+    inside = None if cgroup is None else processes_in(root, cgroup)
+    return inside is not None and inside <= members
 
 
 def _is_same(then: StatRecord, now: StatRecord | None) -> bool:

@@ -9,6 +9,7 @@ from numascope.cpuset import BadIdListError, CpuSet
 from numascope.host.maps import FILE, SHARED, Kind
 from numascope.host.system.node_memory import MemorySettings, NodeMemory
 from numascope.observe.memory_look import RankMemory
+from numascope.observe.seen_memory import SeenMemory
 from numascope.observe.share import Share
 
 OFF_SHARE: Final = 0.05
@@ -23,7 +24,7 @@ _FIRST_TOUCH: Final = frozenset({"default", "local"})
 
 
 def reasons(
-    memory: RankMemory, home: CpuSet | None, nodes: Iterable[NodeMemory], settings: MemorySettings
+    memory: RankMemory | SeenMemory, home: CpuSet | None, nodes: Iterable[NodeMemory], settings: MemorySettings
 ) -> tuple[str, ...]:
     """What explains the share off `home` (the nodes that the memory belongs on), the surest first; empty where little is off, or all is unknown."""
     off = None if home is None else memory.share.off(home)
@@ -32,7 +33,7 @@ def reasons(
     return tuple(_told(memory, home, list(nodes), settings))
 
 
-def _told(memory: RankMemory, home: CpuSet, nodes: list[NodeMemory], settings: MemorySettings) -> Iterator[str]:
+def _told(memory: RankMemory | SeenMemory, home: CpuSet, nodes: list[NodeMemory], settings: MemorySettings) -> Iterator[str]:
     placed = _placed(memory.policy)
     if placed is not None and not placed <= home:
         yield f"its policy is {memory.policy}: the kernel puts pages there as it was told"

@@ -10,7 +10,9 @@ from numascope.cpuset import CpuSet
 from numascope.host.parse_sched import SchedCounters, Scheduling
 from numascope.host.parse_stat import CpuTicks
 from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.balancing import UNTOLD, Balancing
 from numascope.observe.interrupts import Interrupt
+from numascope.observe.seen_memory import SeenMemory
 
 
 class ThreadKey(NamedTuple):
@@ -58,6 +60,8 @@ class NodeCounters:
     miss: int | None
     foreign: int | None
     other_node: int | None
+    cache_kib: int | None = None
+    """Page cache: files read or mapped, without shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class ProcessFacts:
     """Its cgroup of the cpu controller, a key of `Sample.cgroups`."""
     inner_pid: int | None = None
     """Its number in its own pid namespace, where that is another one than ours (`NSpid` of `status`)."""
+    devices_held: tuple[str, ...] | None = None
+    """The device files of accelerators that it holds open (`nvidia0`, `davinci3` …); None where that may not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,10 @@ class Sample:
     own_ns: int = 0
     """CPU time that all of numascope had used by then."""
     notes: tuple[str, ...] = ()
+    memory: Mapping[int, SeenMemory] = field(default_factory=dict)
+    """Rank's process → the last look at where its memory lies; there is one a minute, and none yet of those that are not in it."""
+    balancing: Balancing = UNTOLD
+    """What the kernel is told about full nodes and about pages that follow their threads, and how many did."""
 
 
 EMPTY_SAMPLE: Final = Sample(0, 0, 0.0, NOBODY, {}, {}, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -20,6 +20,7 @@ from numascope.observe.cgroups import CgroupWatch
 from numascope.observe.columns import Columns
 from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.facts import read_facts
+from numascope.observe.memory_watch import MemoryWatch
 from numascope.observe.sample import NOBODY, ProcessFacts, Sample, Threads
 from numascope.observe.surroundings import SurroundingsWatch
 from numascope.observe.tree import ProcessTree
@@ -43,6 +44,7 @@ class Sampler:
         *,
         follow: bool = True,
         clock_ns: Callable[[], int] = time.monotonic_ns,
+        memory: MemoryWatch | None = None,
     ) -> None:
         procfs.check_numbers(root)
         self._root = root
@@ -60,6 +62,7 @@ class Sampler:
         self._clock_ns = clock_ns
         self._loads: Mapping[str, CgroupLoad] = {}
         self._waiting = WaitWatch()
+        self._memory = memory
         self._number = 0
 
     def close(self) -> None:
@@ -68,6 +71,13 @@ class Sampler:
             process.close()
         self._processes.clear()
         self._budget.restore()
+        if self._memory is not None:
+            self._memory.close()
+
+    def finish_memory(self) -> None:
+        """Has the next sample tell where the memory of all ranks lies that were not looked at for a minute, also where that takes longer."""
+        if self._memory is not None:
+            self._memory.finish(self._clock_ns())
 
     def watch_also(self, pids: Iterable[int]) -> None:
         """Adds processes to the watched ones from the next sample on."""
@@ -102,8 +112,10 @@ class Sampler:
                 if (unseen_ns := self._processes[pid].unseen_ns) is not None
             },
             vanished=vanished,
-            denied=tuple(self._denied[pid] for pid in sorted(self._denied)),
+            denied=(*(self._denied[pid] for pid in sorted(self._denied)), *_private(processes.values())),
             ended=not self._processes and not self._denied,
+            memory={} if self._memory is None else self._memory.look(processes, self._clock_ns()),
+            balancing=around.balancing,
             cost_ns=time.thread_time_ns() - began_ns,
             own_ns=time.process_time_ns(),
             notes=notes,
@@ -121,18 +133,24 @@ class Sampler:
         vanished = 0
         queues = counters.run_queues(self._root)
         some_us = self._pressure_us()
-        rotation = self._waiting.rotation(now_ns, queues, some_us, ticks, len(self._threads.keys))
+        here: list[WatchedProcess] = []
         for pid in self._tree.members(None if queues is None else queues.newest_pid):
             process = self._processes.get(pid) or self._open(pid)
-            if process is None:
-                continue
-            if not process.refresh(self._number, rotation):
+            if process is not None and process.read_times(self._number):
+                here.append(process)
+            elif process is not None:
                 self._drop(pid)
+        explained_ns = sum(process.waited_ns for process in here)
+        threads = len(self._threads.keys)
+        rotation = self._waiting.rotation(now_ns, queues, some_us, ticks, threads, explained_ns)
+        for process in here:
+            if not process.read_states(self._number, rotation):
+                self._drop(process.pid)
                 continue
             vanished += process.vanished
-            self._note(pid, process.denied)
+            self._note(process.pid, process.denied)
             # A mask that changed may have been changed by its cpuset.
-            self._refresh_facts(pid, now_ns // 1_000_000_000, again=process.execed or process.rebound)
+            self._refresh_facts(process.pid, now_ns // 1_000_000_000, again=process.execed or process.rebound)
         return vanished
 
     def _pressure_us(self) -> int | None:
@@ -185,6 +203,19 @@ class Sampler:
             facts = replace(facts, started_s=old.started_s)  # the wall clock is not that steady
         # Equal facts stay the old object: a new one makes everybody's part be looked at again.
         self._facts[pid] = facts if old is None or facts != old else old
+
+
+def _private(processes: Iterable[ProcessFacts]) -> Iterator[str]:
+    """What only their owner and root may read of processes, in one note for each owner."""
+    kept: dict[int | None, list[int]] = {}
+    for one in processes:
+        # One that is just ending has no arguments either.
+        if one.policy_denied or (one.environ is None and one.cmdline):
+            kept.setdefault(one.uid, []).append(one.pid)
+    for uid, pids in kept.items():
+        whose = f"{pids[0]}" if len(pids) == 1 else f"{pids[0]} and {len(pids) - 1} more"
+        owner = "its owner" if uid is None else f"uid {uid}"
+        yield f"environment and memory policy of {whose} may not be read: run as {owner} or as root"
 
 
 def schedstat_moves(root: HostRoot) -> bool:

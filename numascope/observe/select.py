@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from numascope.observe.jobs import BY_HAND, Facts, Job, Rank, find_jobs, process_job
+from numascope.observe.jobs import BY_HAND, Facts, Job, Rank, find_jobs, process_job, with_held
 
 
 class Wanted(NamedTuple):
@@ -18,7 +18,10 @@ class Wanted(NamedTuple):
 
 
 def select_jobs(facts: Facts, wanted: Sequence[Wanted]) -> tuple[Job, ...]:
-    """The jobs of these pids, each whole for its launcher, else cut down to the named ranks; later facts give later jobs."""
+    """The jobs of these pids, each whole for its launcher, else cut down to the named ranks; later facts give later jobs.
+
+    Their devices are compared with the device files that the facts have.
+    """
     found = find_jobs(facts)
     jobs: list[Job] = []
     for one in wanted:
@@ -26,7 +29,20 @@ def select_jobs(facts: Facts, wanted: Sequence[Wanted]) -> tuple[Job, ...]:
             continue
         home = next((job for job in found if one.pid in job.pids()), None)
         jobs.append(_as_said(_job_of(facts, home, one.pid), one))
-    return _merged(jobs)
+    return with_held(_merged(jobs), {pid: one.devices_held for pid, one in facts.items() if one.devices_held})
+
+
+def wanted_of(jobs: Iterable[Job]) -> tuple[Wanted, ...]:
+    """The pids by which whole jobs are named: the launcher, or where it is not seen all ranks and the scheduler."""
+    wanted: list[Wanted] = []
+    for job in jobs:
+        if job.launcher is not None:
+            wanted.append(Wanted(job.launcher))
+        else:
+            wanted.extend(Wanted(rank.pid) for rank in job.ranks)
+            if job.scheduler is not None:
+                wanted.append(Wanted(job.scheduler))
+    return tuple(wanted)
 
 
 def roots_of(jobs: Iterable[Job]) -> tuple[int, ...]:

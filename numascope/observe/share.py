@@ -59,7 +59,7 @@ class MemoryShare:
     total: Share
     kinds: Mapping[Kind, Share] = field(default_factory=dict)
     source: str = ""
-    """`PAGEMAP_SCAN` or `pagemap` (a sample), `memory.numa_stat`, `numa_maps`; empty where nothing could be read."""
+    """`PAGEMAP_SCAN` or `pagemap` (a sample), `memory.numa_stat`, `numa_maps`, `status` (one node has it all); empty where nothing could be read."""
     reason: str = ""
     """Why shares are unknown, in a sentence; empty where they are known."""
     notes: tuple[str, ...] = ()

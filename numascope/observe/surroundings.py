@@ -9,6 +9,7 @@ from numascope.cpuset import CpuSet
 from numascope.host.parse_stat import CpuTicks
 from numascope.host.root import HostRoot
 from numascope.host.system import counters
+from numascope.observe.balancing import UNTOLD, Balancing, BalancingScan
 from numascope.observe.frequency import FrequencyScan
 from numascope.observe.interrupts import Interrupt, InterruptScan
 from numascope.observe.sample import NodeCounters
@@ -24,6 +25,7 @@ class Surroundings(NamedTuple):
     nodes: Mapping[int, NodeCounters]
     clocks_khz: Mapping[int, int]
     interrupts: tuple[Interrupt, ...]
+    balancing: Balancing = UNTOLD
 
 
 class SurroundingsWatch:
@@ -38,6 +40,7 @@ class SurroundingsWatch:
 
         self._frequency = FrequencyScan(root, clock_s)
         self.interrupts = InterruptScan(root, clock_s)
+        self._balancing = BalancingScan(root, clock_s) if len(nodes) > 1 else None
         self._ticks: Mapping[int, CpuTicks] = {}
 
     def look(self) -> Surroundings:
@@ -49,16 +52,18 @@ class SurroundingsWatch:
             nodes={node: self._node(node) for node in self._nodes},
             clocks_khz=self._frequency.scan(busy),
             interrupts=self.interrupts.scan(CpuSet.of(self._ticks)),
+            balancing=UNTOLD if self._balancing is None else self._balancing.scan(),
         )
 
     def _node(self, node: int) -> NodeCounters:
-        free_kib, pages = counters.node_counters(self._root, node)
+        free_kib, cache_kib, pages = counters.node_counters(self._root, node)
         return NodeCounters(
             free_kib=free_kib,
             hit=pages.get("numa_hit"),
             miss=pages.get("numa_miss"),
             foreign=pages.get("numa_foreign"),
             other_node=pages.get("other_node"),
+            cache_kib=cache_kib,
         )
 
 

@@ -28,27 +28,37 @@ class WaitWatch:
         self._ticks: Mapping[int, CpuTicks] = {}
 
     def rotation(
-        self, now_ns: int, queues: RunQueues | None, some_us: int | None, ticks: Mapping[int, CpuTicks], threads: int
+        self,
+        now_ns: int,
+        queues: RunQueues | None,
+        some_us: int | None,
+        ticks: Mapping[int, CpuTicks],
+        threads: int,
+        explained_ns: int = 0,
     ) -> int:
         """Every how many samples a sleeping thread is to be read: 1 while somebody waits, more for over 2,000 threads, else 10 or 40.
 
-        `some_us` is the total of `some` of `cpu.pressure`, None where this kernel does not keep it.
+        `some_us` is the total of `some` of `cpu.pressure`, None where this kernel does not keep it; `explained_ns` are the waits that
+        ended since the last sample, which need no looking for.
         """
-        waiting_cpus = self._waiting_cpus(now_ns, some_us, ticks)
+        waiting_cpus = self._waiting_cpus(now_ns, some_us, ticks, explained_ns)
         # A thread waits behind another only where two are runnable besides the one that asks.
         if queues is not None and queues.runnable <= 2:
             return QUIET_ROTATION
         return ROTATION if waiting_cpus < _PRESSED_CPUS else min(ROTATION, max(1, math.ceil(threads / _MOST_READ)))
 
-    def _waiting_cpus(self, now_ns: int, some_us: int | None, ticks: Mapping[int, CpuTicks]) -> float:
-        """On how many CPUs somebody waited since the last sample; 0 where that is unknown."""
+    def _waiting_cpus(
+        self, now_ns: int, some_us: int | None, ticks: Mapping[int, CpuTicks], explained_ns: int
+    ) -> float:
+        """On how many CPUs somebody waited since the last sample who has not got his CPU since; 0 where that is unknown."""
         before, old = self._last, self._ticks
         self._last, self._ticks = None if some_us is None else (now_ns, some_us), ticks
         if before is None or some_us is None or now_ns <= before[0] or some_us < before[1]:
             return 0.0
         # PSI is a share of the CPUs that are not idle: one starved thread among a hundred busy CPUs is a hundredth.
-        share = (some_us - before[1]) * 1000 / (now_ns - before[0])
-        return share * max(1.0, _busy_cpus(old, ticks))
+        length_ns = now_ns - before[0]
+        share = (some_us - before[1]) * 1000 / length_ns
+        return share * max(1.0, _busy_cpus(old, ticks)) - explained_ns / length_ns
 
 
 def _busy_cpus(before: Mapping[int, CpuTicks], after: Mapping[int, CpuTicks]) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import errno
-import os
 from itertools import compress
 from operator import is_not, ne
 from typing import Final
 
 from numascope.host.affinity import AffinityReader
-from numascope.host.parse_proc import StatRecord, parse_schedstat, parse_stat, parse_whereabouts, same_name
+from numascope.host.parse_proc import parse_schedstat, parse_stat, parse_whereabouts, same_name
 from numascope.host.procfs import TaskFiles
 from numascope.host.root import AbsentError, DeniedError, HostRoot
+from numascope.observe.busy_threads import ticks_ns
 from numascope.observe.columns import Columns
 from numascope.observe.descriptors import DescriptorBudget
 from numascope.observe.kept_times import KeptTimes
@@ -20,8 +20,6 @@ from numascope.observe.sample import ThreadKey
 from numascope.observe.waiting import ROTATION
 
 HIDDEN: Final = "hidden from this user (/proc is mounted with hidepid)"
-
-_TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class WatchedProcess:
@@ -33,9 +31,12 @@ class WatchedProcess:
         self.pid = pid
         self.columns = Columns()
         self.vanished = 0
+        self.waited_ns = 0
+        """How long its threads had waited for a CPU that have got one since the last look."""
         self.execed = False
         self.rebound = False
-        self.denied: str | None = None
+        self._refused: str | None = None
+        self._unmasked: str | None = None
         if not budget.take():
             raise DeniedError(errno.EMFILE, "no descriptor is left (ulimit -n)", f"proc/{pid}/task")
         try:
@@ -50,6 +51,8 @@ class WatchedProcess:
         self._ticks_only = ticks_only
         self._clock_ns: int | None = None
         self._time = ProcessTime(pid)
+        self._ran: set[int] = set()
+        self._began_ns: int | None = None
         self._start_stack = 0
         self._turns: dict[int, list[list[int]]] = {}
         self._lately: list[int] | None = None
@@ -60,19 +63,21 @@ class WatchedProcess:
         """CPU time of threads that ended which no look has; None: unknown."""
         return self._time.unseen_ns
 
+    @property
+    def denied(self) -> str | None:
+        """Why threads, or their masks, could not be read when last tried; None: they could."""
+        return self._refused or self._unmasked
+
     def close(self) -> None:
         """Gives all descriptors back."""
         self._part(list(range(len(self.columns.tids))))
         self._files.close()
         self._budget.give_back()
 
-    def refresh(self, number: int, rotation: int) -> bool:
-        """Reads what may have changed since the last sample; False once no thread is left.
-
-        Every `rotation`-th of the threads that stood still is read as well. While none may be read, `denied` says why.
-        """
-        self.vanished, self.execed, self.denied = 0, False, None
-        clock_ns = self._time.now_ns()
+    def read_times(self, number: int) -> bool:
+        """Begins a look: who is here, which masks changed, and who got the CPU since the last; False once no thread is left."""
+        self.vanished, self.execed, self.waited_ns, self._unmasked = 0, False, 0, None
+        self._began_ns = self._time.now_ns()
         columns = self.columns
         old = columns.allowed
         columns.allowed, missing = self._masks.read(columns.tids)
@@ -80,7 +85,12 @@ class WatchedProcess:
         # As many as before and each still answers: they are the same threads, and need not be listed.
         if (missing or self._files.count() != len(columns.tids)) and not self._meet_and_part(number):
             return False
-        ran = self._find_who_ran(number, clock_ns)
+        self._ran = self._find_who_ran(number, self._began_ns)
+        return True
+
+    def read_states(self, number: int, rotation: int) -> bool:
+        """Ends it: state and place of who ran, and of every `rotation`-th of the threads that stood still; False once all are gone."""
+        columns, ran = self.columns, self._ran
         ran.update(at for at, state in enumerate(columns.states) if state == "R")
         due = ran.union(self._turn(number, rotation))
         if self._ticks_only:
@@ -91,9 +101,9 @@ class WatchedProcess:
         if self.execed:
             self._time.begin_anew()
         elif not self._ticks_only:
-            self._time.claim(clock_ns)
+            self._time.claim(self._began_ns)
         if not columns.tids and self._files.count():
-            self.denied = self.denied or f"threads of {self.pid}: {HIDDEN}"
+            self._refused = self._refused or f"threads of {self.pid}: {HIDDEN}"
             return True
         return any(state not in "ZX" for state in columns.states)
 
@@ -122,7 +132,7 @@ class WatchedProcess:
             except AbsentError:
                 self.vanished += 1
             except DeniedError as error:
-                self.denied = f"threads of {self.pid}: {error.strerror}"
+                self._refused = f"threads of {self.pid}: {error.strerror}"
         if new:
             columns.keep(sorted(range(len(columns.tids)), key=columns.tids.__getitem__))
         columns.allowed, missing = self._masks.read(columns.tids)
@@ -142,12 +152,12 @@ class WatchedProcess:
                 except AbsentError:
                     gone.append(at)
                 except DeniedError as error:
-                    self.denied = f"affinity of threads of {self.pid}: {error.strerror}"
+                    self._unmasked = f"affinity of threads of {self.pid}: {error.strerror}"
         return gone
 
     def _meet(self, tid: int, number: int) -> None:
         raw = self._files.read(tid, "stat")
-        stat = parse_stat(raw)
+        stat, self._refused = parse_stat(raw), None
         if stat is None:
             raise AbsentError(errno.EPROTO, "stat is not in the kernel's format", f"{self.pid}/task/{tid}/stat")
         sched = self._files.counters(tid)  # before any column grows: it says so where the thread is gone
@@ -159,7 +169,7 @@ class WatchedProcess:
         columns.states.append(stat.state)
         columns.cpus.append(stat.cpu)
         columns.allowed.append(None)  # read with all the others
-        columns.run_ns.append(_ticks_ns(stat) if self._ticks_only else None)
+        columns.run_ns.append(ticks_ns(stat) if self._ticks_only else None)
         columns.wait_ns.append(None)
         columns.slices.append(None)
         columns.migrations.append(sched.migrations)
@@ -197,12 +207,10 @@ class WatchedProcess:
         The process's CPU clock is the sum of its threads' times, ended ones included: once those that ran lately account
         for all of it, the others slept.
         """
-        columns = self.columns
         if self._ticks_only or (clock_ns is not None and clock_ns == self._clock_ns):
             return set()
         self._clock_ns = clock_ns
-        oldest = number - ROTATION
-        last_ran = columns.last_ran
+        oldest, last_ran = number - ROTATION, self.columns.last_ran
         lately = range(len(last_ran)) if self._lately is None else self._lately
         lately = [at for at in lately if last_ran[at] > oldest]
         changed = self._read_times(lately, number)
@@ -237,6 +245,7 @@ class WatchedProcess:
             self._time.ended(before)
             before = 0
         self._time.ran(times.run_ns - (before or 0))
+        self.waited_ns += max(0, times.wait_ns - (columns.wait_ns[at] or times.wait_ns))
         columns.last_ran[at] = number
         columns.run_ns[at], columns.wait_ns[at], columns.slices[at] = times
 
@@ -258,9 +267,9 @@ class WatchedProcess:
         except AbsentError:
             return False
         except DeniedError as error:
-            self.denied = f"threads of {self.pid}: {error.strerror}"
+            self._refused = f"threads of {self.pid}: {error.strerror}"
             return True
-        columns.seen[at] = number
+        columns.seen[at], self._refused = number, None
         if raw == columns.raw_stats[at]:
             return True
         before, columns.raw_stats[at] = columns.raw_stats[at], raw
@@ -279,7 +288,7 @@ class WatchedProcess:
         columns.cpus[at] = stat.cpu
         columns.scheduling[at] = stat.scheduling
         if self._ticks_only:
-            columns.run_ns[at] = _ticks_ns(stat)
+            columns.run_ns[at] = ticks_ns(stat)
         return True
 
     def _take_whereabouts(self, at: int, raw: bytes) -> bool:
@@ -289,8 +298,3 @@ class WatchedProcess:
             return False
         columns.states[at], _, columns.cpus[at], columns.scheduling[at] = seen
         return True
-
-
-def _ticks_ns(stat: StatRecord) -> int:
-    """CPU time in clock ticks, as ns, for kernels that keep no schedstat."""
-    return (stat.utime_ticks + stat.stime_ticks) * _TICK_NS

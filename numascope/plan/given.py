@@ -1,11 +1,10 @@
-"""A plan as the user names it: a file of any dialect, a file with a command line of msrun or torchrun, or `torch:MODE`."""
+"""A plan as the user names it: a file of any dialect, or `torch:MODE`."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -13,34 +12,72 @@ from numascope.cpuset import CpuSet
 from numascope.errors import InputError, UsageError
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
+from numascope.plan.dialects.detect import dialect_of
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.dialects.mindformers import read_mindformers
+from numascope.plan.dialects.prefixes import read_prefixes
+from numascope.plan.dialects.rankfile import read_rankfile
+from numascope.plan.dialects.slurm import read_slurm
+from numascope.plan.dialects.torch_npu import read_torch_npu
+from numascope.plan.dialects.vllm import read_vllm
 from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.make.made import Made, NoPlanError
 from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
 from numascope.plan.make.seats import Seats, first_ranks, found_seats
 from numascope.plan.make.torch_modes import MODES
 from numascope.plan.make.torch_plan import TorchWish, make_torch
+from numascope.plan.mindspore import OWN_KEY
 from numascope.plan.msrun_options import Auto, Options, read_msrun_options
 from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
 from numascope.plan.source import nearest
 
-_TORCH: Final = "torch:"
+TORCH: Final = "torch:"
+"""Before a mode of torch, as the name of a plan."""
+
 _LONGEST_LINE: Final = 1 << 16
-_COMMAND = re.compile(rb"(?:\s|#[^\n]*\n)*(?:\S*/)?(?:msrun|torchrun)(?:\s|\\\n)")
 _MOST_WORKERS: Final = 65_536
 
+_READERS: Final[Mapping[str, Callable[[str, bytes, Scene], Plan]]] = {
+    "torch_npu": read_torch_npu, "mindformers": read_mindformers, "vllm": read_vllm, "rankfile": read_rankfile,
+    "slurm": read_slurm, "numactl": read_prefixes, "taskset": read_prefixes,
+}  # fmt: skip
 
-def read_given(name: str, machine: Machine, seats: Seats | None = None) -> Plan:
+
+def read_given(name: str, machine: Machine, seats: Seats | None = None, dialect: str | None = None) -> Plan:
     """The plan of that name on this machine; InputError, UsageError, and NoPlanError where the framework itself would fail.
 
-    `seats` are the devices where the user says where they sit, None: as found.
+    `seats` are the devices where the user says where they sit, None: as found; `dialect` is what the user says it is.
     """
-    if name.startswith(_TORCH):
-        return torch_plan(name, name.removeprefix(_TORCH), machine, seats, None)
-    data = read_plan_file(name)
-    path = safe_text(name)
-    if _COMMAND.match(data[:_LONGEST_LINE]) is None:
-        return parse_plan(path, data)
-    return read_command_line(path, data, machine, seats)
+    return read_plan(safe_text(name), plan_bytes(name), Scene(machine, seats), dialect)
+
+
+def plan_bytes(name: str) -> bytes:
+    """The bytes of a plan as the user names it, unread: of the file, or of `torch:MODE` itself. InputError."""
+    return name.encode(errors="surrogateescape") if name.startswith(TORCH) else read_plan_file(name)
+
+
+def is_document(data: bytes) -> bool:
+    """Whether these bytes are to be read as a bind JSON, and not as a command line, a setting or a mode's name."""
+    return dialect_of(data) is None
+
+
+def read_plan(path: str, data: bytes, scene: Scene, dialect: str | None = None) -> Plan:
+    """The plan in these bytes, of the dialect that their content shows, or of the given one; errors as of `read_given`."""
+    kind = dialect_of(data) if dialect is None else dialect
+    if kind is None or kind in ("mindspore", "numascope"):
+        plan = parse_plan(path, data)
+        if kind is not None and plan.dialect != kind:
+            raise InputError(
+                path, f"is read as {plan.dialect} and not as {kind}: {OWN_KEY!r} at its top tells them apart"
+            )
+        return plan
+    reader = _READERS.get(kind)
+    if reader is not None:
+        return reader(path, data, scene)
+    text = data.decode(errors="surrogateescape").strip()
+    if kind == "torch" and text.startswith(TORCH):
+        return torch_plan(path, text.removeprefix(TORCH), scene.machine, scene.seats, None)
+    return read_command_line(path, data, scene.machine, scene.seats)
 
 
 def read_command_line(path: str, data: bytes, machine: Machine, seats: Seats | None = None) -> Plan:
@@ -50,7 +87,7 @@ def read_command_line(path: str, data: bytes, machine: Machine, seats: Seats | N
             path, f"a command line of over {_LONGEST_LINE >> 10} KiB: keep the binding options alone", 1, 1
         )
     try:
-        words = shlex.split(data.decode(), comments=True)
+        words = shlex.split(data.decode(), comments=True) or [""]
     except UnicodeDecodeError:
         raise InputError(path, "is not UTF-8: save the command line as UTF-8", 1, 1) from None
     except ValueError:

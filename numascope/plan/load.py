@@ -1,4 +1,4 @@
-"""A plan from a file: bounded, of the dialect that its content shows."""
+"""A bind JSON from a file: bounded, of MindSpore or of numascope's own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from numascope.plan.mindspore import SECTIONS, read_mindspore
 from numascope.plan.objects import Plan
 from numascope.plan.positions import LARGEST_FILE_BYTES, Value, read_json
 
-DIALECTS = 'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory")'
+DIALECTS = (
+    'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '
+    "and the dialects that numascope plan convert --help names"
+)
 
 
 def load_plan(path: str) -> Plan:
-    """Reads a plan file of any dialect; InputError says what is wrong, where, and what to do."""
+    """Reads a bind JSON; InputError says what is wrong, where, and what to do."""
     return parse_plan(safe_text(path), read_plan_file(path))
 
 

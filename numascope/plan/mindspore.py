@@ -1,4 +1,7 @@
-"""MindSpore's unified bind JSON (`msrun --bind_numa=FILE`, since 2.9; mindspore.runtime.set_cpu_affinity reads it too)."""
+"""MindSpore's unified bind JSON (`msrun --bind_numa=FILE`, since 2.9; mindspore.runtime.set_cpu_affinity reads it too).
+
+With the key "numascope" at the top it is numascope's own, which says more (docs/plan.schema.json).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
-from numascope.plan.objects import SCHEDULER, BindMode, MemoryRule, Plan, Rule, Subject
+from numascope.plan.dialects.roles import KNOWN, is_role
+from numascope.plan.objects import SCHEDULER, BindMode, MemoryPolicy, MemoryRule, Plan, Rule, Subject
 from numascope.plan.positions import Entry, Value, quoted, universal_newlines
 from numascope.plan.ranges import read_ids
 from numascope.plan.source import Source, nearest
@@ -16,6 +20,14 @@ from numascope.plan.source import Source, nearest
 SECTIONS: Final = ("bind_config", "bind_cpu", "bind_memory")
 MODULES: Final = ("main", "runtime", "pynative", "minddata")
 WHOLE_PROCESS: Final = "any"
+OWN_KEY: Final = "numascope"
+OWN_VERSION: Final = 1
+
+_OWN_KEYS = (OWN_KEY, "$schema")
+_POLICIES: Final[Mapping[str, MemoryPolicy]] = {
+    "bind": "bind", "preferred": "preferred", "preferred-many": "preferred-many", "interleave": "interleave",
+    "weighted-interleave": "weighted-interleave", "local": "local",
+}  # fmt: skip
 
 _SETTINGS = ("bind_cpu_mode", "bind_memory_mode", "actor_thread_fix_bind")
 _MODES: Final[Mapping[str, BindMode]] = {"cpu": "cpu", "numa": "numa", "none": "none"}
@@ -30,25 +42,31 @@ class _Config(NamedTuple):
 
 
 def read_mindspore(path: str, data: bytes, document: Value) -> Plan:
-    """The plan that a unified bind JSON means to MindSpore; InputError with line and column where MindSpore would refuse it."""
+    """The plan that a unified bind JSON means to MindSpore; InputError with line and column where MindSpore would refuse it.
+
+    One with the key "numascope" may name any role, nodes in the place of CPUs, and other memory policies.
+    """
     source = Source(path)
+    own = isinstance(document.data, Mapping) and OWN_KEY in document.data
     if data.startswith(b"\xef\xbb\xbf"):
         source.note(document, "the file begins with a byte order mark, which msrun refuses: save it without")
     top = _object(source, document, "the file", _SKELETON)
     for key, entry in top.items():
-        if key not in SECTIONS:
+        if key == OWN_KEY and (type(entry.value.data) is not int or entry.value.data != OWN_VERSION):
+            raise source.wrong(entry.value, f'"{OWN_KEY}" is {entry.value}: this version reads {OWN_VERSION}')
+        if key not in SECTIONS and not (own and key in _OWN_KEYS):
             source.note(entry, f"MindSpore does not know the key {quoted(key)} and ignores it", key, SECTIONS)
     config = _config(source, document, top)
     devices = _subjects(source, top, "bind_cpu")
     memory = _subjects(source, top, "bind_memory")
-    rules = _rules(source, devices, config.cpu_mode)
-    memory_rules = _memory_rules(source, memory) if config.memory_mode == "numa" else ()
+    rules = _rules(source, devices, config.cpu_mode, own=own)
+    memory_rules = _memory_rules(source, memory, own=own) if config.memory_mode == "numa" else ()
     _note_unused(source, top, config, devices)
     if config.memory_mode == "numa":
         _note_unbound_memory(source, devices, memory_rules)
     return Plan(
         path=path,
-        dialect="mindspore",
+        dialect="numascope" if own else "mindspore",
         sha256=hashlib.sha256(data).hexdigest(),
         text_sha256=hashlib.sha256(universal_newlines(data)).hexdigest(),
         cpu_mode=config.cpu_mode,
@@ -145,11 +163,11 @@ def _meant(key: str) -> str:
     return nearest(key, (device,)) or f', such as "{device}"'
 
 
-def _rules(source: Source, devices: Mapping[Subject | str, Entry], mode: BindMode) -> tuple[Rule, ...]:
+def _rules(source: Source, devices: Mapping[Subject | str, Entry], mode: BindMode, *, own: bool) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     for subject, entry in devices.items():
         if mode == "cpu":
-            found = _modules(source, subject, entry.value)
+            found = _modules(source, subject, entry.value, own=own)
         elif mode == "numa":
             found = _whole(source, subject, entry.value)
         else:
@@ -158,14 +176,20 @@ def _rules(source: Source, devices: Mapping[Subject | str, Entry], mode: BindMod
     return tuple(rules)
 
 
-def _modules(source: Source, subject: Subject | str, value: Value) -> list[Rule]:
+def _modules(source: Source, subject: Subject | str, value: Value, *, own: bool) -> list[Rule]:
     if value.data is None:
         return []
     name = quoted(subject) if isinstance(subject, str) else str(subject)
     rules: list[Rule] = []
     for module, entry in _object(source, value, name, '{"main": "0-7"} (bind_cpu_mode is "cpu")').items():
+        if own and is_role(module) and isinstance(entry.value.data, Mapping):
+            rules += _node_rule(source, subject, module, entry.value)
+            continue
         cpus = _cpus(source, entry.value, f"{quoted(module)} of {name}")
-        if module not in MODULES:
+        if own and not is_role(module):
+            source.note(entry, f"there is no role {quoted(module)}: it is ignored in {name}", module, KNOWN)
+            continue
+        if module not in MODULES and not own:
             source.note(entry, f"MindSpore has no module {quoted(module)} and ignores it in {name}", module, MODULES)
             continue
         if module == "main" and type(entry.value.data) is int:
@@ -173,6 +197,15 @@ def _modules(source: Source, subject: Subject | str, value: Value) -> list[Rule]
         if cpus and isinstance(subject, Subject):
             rules.append(Rule(subject, module, cpus, source.place(entry.value)))
     return rules
+
+
+def _node_rule(source: Source, subject: Subject | str, role: str, value: Value) -> list[Rule]:
+    """A role on the CPUs of nodes: `{"nodes": "0-1"}`, which is numascope's own."""
+    entries = _object(source, value, quoted(role), '{"nodes": 0}')
+    if tuple(entries) != ("nodes",):
+        raise source.wrong(value, f'{quoted(role)} of {subject}: expected CPUs such as "0-3", or {{"nodes": 0}}')
+    nodes = _nodes(source, entries["nodes"].value, f'"nodes" of {role} of {subject}', 'a node such as 0 or "0-1"')
+    return [Rule(subject, role, EMPTY, source.place(value), nodes)] if nodes and isinstance(subject, Subject) else []
 
 
 def _cpus(source: Source, value: Value, name: str) -> CpuSet:
@@ -194,13 +227,27 @@ def _whole(source: Source, subject: Subject | str, value: Value) -> list[Rule]:
     return [Rule(subject, WHOLE_PROCESS, EMPTY, source.place(value), nodes)]
 
 
-def _memory_rules(source: Source, memory: Mapping[Subject | str, Entry]) -> tuple[MemoryRule, ...]:
+def _memory_rules(source: Source, memory: Mapping[Subject | str, Entry], *, own: bool) -> tuple[MemoryRule, ...]:
     rules: list[MemoryRule] = []
     for subject, entry in memory.items():
-        nodes = _nodes(source, entry.value, f'{subject} in "bind_memory"', 'a node such as 0 or "0-1"')
-        if nodes and isinstance(subject, Subject):
-            rules.append(MemoryRule(subject, nodes, source.place(entry.value)))
+        value, policy = entry.value, _POLICIES["bind"]
+        if own and isinstance(value.data, Mapping):
+            policy = _policy(source, value, value.data)
+            value = value.data["nodes"].value if "nodes" in value.data else Value(None, value.line, value.column)
+        nodes = _nodes(source, value, f'{subject} in "bind_memory"', 'a node such as 0 or "0-1"')
+        if isinstance(subject, Subject) and (nodes or policy == "local"):
+            rules.append(MemoryRule(subject, nodes, source.place(entry.value), policy))
     return tuple(rules)
+
+
+def _policy(source: Source, value: Value, entries: Mapping[str, Entry]) -> MemoryPolicy:
+    """The policy of `{"policy": "interleave", "nodes": "0-1"}`, which is numascope's own; `local` has no nodes, the others have."""
+    given = entries["policy"].value.data if "policy" in entries else "bind"
+    wanted = _POLICIES.get(given) if isinstance(given, str) else None
+    if wanted is None or set(entries) - {"policy", "nodes"} or ("nodes" in entries) == (wanted == "local"):
+        expected = f'{{"policy": {" or ".join(map(quoted, _POLICIES))}, "nodes": 0}}, without nodes for "local"'
+        raise source.wrong(value, f"expected {expected}")
+    return wanted
 
 
 def _nodes(source: Source, value: Value, name: str, expected: str) -> CpuSet:

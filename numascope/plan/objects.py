@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 
 BindMode = Literal["cpu", "numa", "none"]
+MemoryPolicy = Literal["bind", "preferred", "preferred-many", "interleave", "weighted-interleave", "local"]
+"""The kernel's memory policies that a plan may ask for (set_mempolicy(2)); `local` names no nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ SCHEDULER = Subject(None)
 class Rule:
     """CPUs of one role of one subject, in the plan's order sorted and without repeats; role `any` is the whole process.
 
+    A role `name:PATTERN` are the threads whose names fit the pattern, in which `*` stands for any characters and `?` for one.
     In `numa` mode `nodes` holds what the plan says and `cpus` is empty until the plan is resolved on a machine.
     """
 
@@ -56,6 +59,7 @@ class MemoryRule:
     subject: Subject
     nodes: CpuSet
     place: Place
+    policy: MemoryPolicy = "bind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +92,11 @@ class Target:
     place: Place
     why: str
     """In words: `runtime[1] of device5`, `main of device0`."""
+    either: CpuSet = EMPTY
+    """Where the framework may as well have put it: the last that bound it wins."""
+    one_each: bool = False
+    """The framework binds each such thread to one CPU of these, so a mask of one CPU is as planned."""
+
+    def judged_by(self, allowed: CpuSet | None) -> CpuSet:
+        """The set that a thread with this mask is held against: `either` where it has that, else `cpus`."""
+        return self.either if allowed and allowed <= self.either and not allowed <= self.cpus else self.cpus

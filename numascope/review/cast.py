@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_not
 from typing import NamedTuple
 
+from numascope.host.pci.numbers import NO_NUMBERS, DeviceNumbers
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job, Rank
 from numascope.observe.roles import Planned, Role, Seat, ThreadFacts, call_roll
 from numascope.observe.roles.names import OwnNames
-from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
+from numascope.observe.sample import ProcessFacts, Sample, ThreadKey, Threads
 from numascope.plan.objects import SCHEDULER, Plan, Subject, Target
 from numascope.plan.resolve import Member, resolve
+from numascope.review.devices import DevicePlace, place_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRTUVWXYZ"
 """S is kept for the scheduler; ranks after Z are `&`."""
@@ -38,6 +41,8 @@ class CastRank:
     job: Job
     rank: Rank
     subject: Subject | None
+    place: DevicePlace | None = None
+    """Its device on this machine; None where nothing tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,18 @@ class Cast:
     parts: tuple[Part, ...]
     rank_rows: tuple[tuple[int, ...], ...]
     """For each rank the rows of its threads."""
+    evident_rows: tuple[int, ...] = ()
+    """The rows of ranks' threads that have their role, or none yet, by evidence."""
 
 
-def cast_ranks(jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], plan: Plan | None) -> tuple[CastRank, ...]:
-    """The ranks of all jobs in order, each with its letter and, under a plan, its subject."""
+def cast_ranks(
+    jobs: Sequence[Job],
+    processes: Mapping[int, ProcessFacts],
+    plan: Plan | None,
+    machine: Machine,
+    numbers: DeviceNumbers = NO_NUMBERS,
+) -> tuple[CastRank, ...]:
+    """The ranks of all jobs in order, each with its letter, its device and, under a plan, its subject."""
     found: list[CastRank] = []
     for job in jobs:
         for rank in job.ranks:
@@ -63,7 +76,8 @@ def cast_ranks(jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], plan:
             if rank.number is not None and len(jobs) > 1:
                 name = f"{job.launcher if job.launcher is not None else job.ranks[0].pid} {name}"
             subject = Subject(rank.device) if plan is not None and rank.device is not None else None
-            found.append(CastRank(index, letter, name, job, rank, subject))
+            place = place_of(rank, process, machine, numbers)
+            found.append(CastRank(index, letter, name, job, rank, subject, place))
     return tuple(found)
 
 
@@ -74,9 +88,10 @@ def make_cast(
     machine: Machine,
     cleaners: Container[ThreadKey] = frozenset(),
     own: OwnNames | None = None,
+    numbers: DeviceNumbers = NO_NUMBERS,
 ) -> Cast:
     """Gives every thread of a sample its part; `cleaners` are the threads that were cleaning processes before, `own` the user's names."""
-    ranks = cast_ranks(jobs, sample.processes, plan)
+    ranks = cast_ranks(jobs, sample.processes, plan, machine, numbers)
     rows_of: dict[int, list[int]] = {}
     for row, key in enumerate(sample.threads.keys):
         rows_of.setdefault(key.pid, []).append(row)
@@ -104,7 +119,24 @@ def make_cast(
     for row, part in enumerate(parts):
         if part.rank is not None:
             rank_rows[part.rank].append(row)
-    return Cast(ranks, tuple(parts), tuple(map(tuple, rank_rows)))
+    evident = (row for rows in rank_rows for row in rows if _is_by_evidence(parts[row].role))
+    return Cast(ranks, tuple(parts), tuple(map(tuple, rank_rows)), tuple(evident))
+
+
+def _is_by_evidence(role: Role) -> bool:
+    return role.confidence == "inferred" or role.name == "unnamed"
+
+
+def may_tell_more(cast: Cast, then: Threads, now: Threads) -> bool:
+    """Whether evidence has changed since a cast was made from `then`: a mask, or the CPU time of threads that it tells apart.
+
+    These are a rank's threads without a name of their own; what a name tells does not change.
+    """
+    if then.keys is not now.keys and then.keys != now.keys:
+        return True
+    if any(map(is_not, then.allowed, now.allowed)) and then.allowed != now.allowed:
+        return bool(cast.evident_rows)
+    return any(then.run_ns[row] != now.run_ns[row] for row in cast.evident_rows)
 
 
 def _thread_facts(sample: Sample, row: int) -> ThreadFacts:

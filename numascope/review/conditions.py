@@ -15,9 +15,11 @@ from numascope.observe.strangers import Stranger
 from numascope.plan.objects import Plan
 from numascope.review import contention, plan_findings, strangers
 from numascope.review.cast import Cast
+from numascope.review.devices import far
 from numascope.review.interrupts import interrupts_on_planned
 from numascope.review.memory import spilling_nodes
-from numascope.review.report import CgroupRates, Finding, NodeRates, Placement, RankView
+from numascope.review.memory_findings import memory_findings
+from numascope.review.report import CgroupRates, Finding, MemoryView, NodeRates, Placement, RankView
 from numascope.review.thread_findings import thread_findings, worst_first
 from numascope.review.throttled import throttled
 
@@ -68,6 +70,10 @@ class Scene:
     own_busy: float | None
 
 
+_Basis = tuple[Cast, tuple[CpuSet | None, ...], tuple[tuple[str | None, str, MemoryView | None], ...]]
+"""What standing findings follow from: who is who, the masks, and of each rank policy, verdict and place of its memory."""
+
+
 class FindingMaker:
     """Makes the findings of one sample after another; remembers how long a condition has lasted."""
 
@@ -77,9 +83,7 @@ class FindingMaker:
         self._irqs = irqs
         self._runnable_since: dict[ThreadKey, tuple[int, int | None]] = {}
         self._since: dict[tuple[str, str], int] = {}
-        self._standing: tuple[tuple[Cast, tuple[CpuSet | None, ...], tuple[str | None, ...]], list[Finding]] | None = (
-            None
-        )
+        self._standing: tuple[_Basis, list[Finding]] | None = None
 
     def find(self, scene: Scene, machine: Machine, jobs: Sequence[Job], *, judged: bool) -> tuple[Finding, ...]:
         """The findings, worst first; `judged` says whether any thread has a verdict that is worth one."""
@@ -96,12 +100,25 @@ class FindingMaker:
         held = throttled(ranks, scene.cgroups, _cgroups_of(sample))
         found += [one for one in held if one.weight >= _PLAINLY_HELD]
         passing = [one for one in held if one.weight < _PLAINLY_HELD]
+        for one, is_held in self._far(scene, active, machine):
+            (found if is_held else passing).append(one)
         if self._plan is not None:
             starving = {key for one in starved for key in one.keys}
             passing += self._shared(scene, active, [one for one in placements if one.key in starving])
             found += interrupts_on_planned(ranks, sample.interrupts, self._irqs.cpus_of, self._irqs.node_of)
         found += self._only_lasting(passing, sample.monotonic_ns)
         return worst_first(found)
+
+    def _far(self, scene: Scene, active: Sequence[Placement], machine: Machine) -> list[tuple[Finding, bool]]:
+        """Ranks away from their device; on one node nobody is."""
+        places = [one.place for one in scene.cast.ranks]
+        if len(machine.nodes) < 2 or not any(places):
+            return []
+        members: list[list[Placement]] = [[] for _ in places]
+        for one in active:
+            if one.rank is not None:
+                members[one.rank].append(one)
+        return far(scene.ranks, places, members, machine)
 
     def _shared(self, scene: Scene, active: Sequence[Placement], hungry: Sequence[Placement]) -> list[Finding]:
         """Strangers on planned CPUs; they are looked for only where some are."""
@@ -129,10 +146,10 @@ class FindingMaker:
         ]
 
     def _standing_findings(self, scene: Scene, machine: Machine, jobs: Sequence[Job]) -> list[Finding]:
-        """Those that follow from masks, targets and policies alone: looked for again only when one of these changed."""
+        """Those that follow from masks, targets and where memory lies: looked for again only when one of these changed."""
         cast, ranks, placements = scene.cast, scene.ranks, scene.placements
-        policies = tuple(rank.policy for rank in ranks)
-        basis = (cast, scene.sample.threads.allowed, policies)
+        memory = tuple((rank.policy, rank.memory_verdict, rank.memory) for rank in ranks)
+        basis = (cast, scene.sample.threads.allowed, memory)
         old = self._standing
         if old is not None and old[0][0] is cast and old[0][1:] == basis[1:]:
             return old[1]
@@ -140,7 +157,7 @@ class FindingMaker:
         found = contention.collapsed(ranks, members, machine)
         found += plan_findings.cut_targets(placements, scene.sample.processes, machine)
         found += plan_findings.changed_plan(self._plan, jobs)
-        found += plan_findings.memory_policies(ranks, machine)
+        found += memory_findings(ranks, self._plan, machine)
         self._standing = (basis, found)
         return found
 

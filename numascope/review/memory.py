@@ -8,9 +8,12 @@ from typing import Final
 from numascope.cpuset import BadIdListError, CpuSet
 from numascope.observe.rates import difference
 from numascope.observe.sample import NodeCounters, ProcessFacts
-from numascope.review.report import Finding, NodeRates
+from numascope.review.report import Finding, MemoryView, NodeRates
 
 _SPILL_PAGES_PER_S: Final = 100.0
+
+SPILLED_SHARE: Final = 0.05
+"""More than that off the planned nodes, surely, is `spilled` (DESIGN's limit)."""
 
 _BINDING_MODES = frozenset({"bind", "prefer", "preferred", "prefer (many)"})
 
@@ -36,6 +39,12 @@ def judge_policy(process: ProcessFacts | None, wanted: CpuSet | None) -> tuple[s
     return ("ok" if binds and held and held <= wanted else "elsewhere"), source
 
 
+def judge_place(verdict: str, view: MemoryView | None) -> str:
+    """The verdict on a policy as the verdict on the memory: `spilled` where the policy is right and the pages are not."""
+    off = None if view is None else view.off
+    return "spilled" if verdict == "ok" and off is not None and off.low > SPILLED_SHARE else verdict
+
+
 def node_rates(
     then: Mapping[int, NodeCounters], now: Mapping[int, NodeCounters], interval_s: float | None
 ) -> Mapping[int, NodeRates]:
@@ -54,6 +63,7 @@ def node_rates(
             miss=rate(old.miss, node.miss),
             foreign=rate(old.foreign, node.foreign),
             other_node=rate(old.other_node, node.other_node),
+            cache_kib=node.cache_kib,
         )
     return found
 

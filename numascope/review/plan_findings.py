@@ -1,4 +1,4 @@
-"""What is wrong with a plan on this machine and job: cut targets, a changed file, memory policies that are not held. Pure."""
+"""What is wrong with a plan on this machine and job: cut targets, a changed file. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
 from numascope.observe.sample import ProcessFacts
 from numascope.plan.objects import Plan
-from numascope.review.report import Finding, Placement, RankView
+from numascope.review.report import Finding, Placement
 
 
 def cut_targets(
@@ -66,43 +66,3 @@ def changed_plan(plan: Plan | None, jobs: Sequence[Job]) -> list[Finding]:
         for job in jobs
         if job.plan_hash is not None and job.plan_hash != plan.text_sha256
     ]
-
-
-def memory_policies(ranks: Sequence[RankView], machine: Machine) -> list[Finding]:
-    """Ranks whose memory policy is not the planned one; on a machine with one node it makes no difference, and is a note."""
-    nodes = sum(1 for node in machine.nodes if node.memory_kib != 0)
-    found = []
-    for index, rank in enumerate(ranks):
-        if rank.memory_verdict == "unknown":
-            found.append(_unknown_policy(rank, index))
-        if rank.memory_verdict not in ("unbound", "elsewhere"):
-            continue
-        text = (
-            "default policy: its pages go where there is room"
-            if rank.memory_verdict == "unbound"
-            else f"policy {rank.policy}"
-        )
-        found.append(
-            Finding(
-                rule=rank.memory_verdict,
-                severity="warning" if nodes > 1 else "info",
-                subject=f"memory of {rank.name}",
-                text=f"{text}; planned node {rank.planned_nodes}",
-                evidence=rank.policy_source + ("" if nodes > 1 else "; one memory node: no difference here"),
-                remedy="the policy of a running process cannot be set from outside: start it under numactl --membind",
-                rank=index,
-            )
-        )
-    return found
-
-
-def _unknown_policy(rank: RankView, index: int) -> Finding:
-    return Finding(
-        rule="unknown",
-        severity="info",
-        subject=f"memory of {rank.name}",
-        text=f"policy unknown; planned node {rank.planned_nodes}",
-        evidence=rank.policy_source,
-        remedy="run as the job's owner or as root to see it",
-        rank=index,
-    )

@@ -11,7 +11,8 @@ from numascope.observe.sample import ProcessFacts
 from numascope.plan.objects import Plan
 from numascope.plan.resolve import memory_nodes, planned_cpus, planned_nodes
 from numascope.review.cast import Cast, CastRank
-from numascope.review.memory import judge_policy
+from numascope.review.memory import judge_place, judge_policy
+from numascope.review.memory_places import MemoryPlaces
 from numascope.review.report import Placement, RankView
 
 
@@ -21,10 +22,11 @@ def view_ranks(
     processes: Mapping[int, ProcessFacts],
     plan: Plan | None,
     machine: Machine,
+    memory: MemoryPlaces,
 ) -> tuple[RankView, ...]:
     """One view a rank, in the cast's order."""
     return tuple(
-        _view(one, [placements[row] for row in rows], processes, plan, machine)
+        _view(one, [placements[row] for row in rows], processes, plan, machine, memory)
         for one, rows in zip(cast.ranks, cast.rank_rows, strict=True)
     )
 
@@ -35,20 +37,23 @@ def _view(
     processes: Mapping[int, ProcessFacts],
     plan: Plan | None,
     machine: Machine,
+    memory: MemoryPlaces,
 ) -> RankView:
     process = processes.get(one.rank.pid)
     active = [one for one in placements if one.busy != 0.0 or one.wait_ms_per_s or one.migrations_per_s]
     waiting = max(active, key=lambda each: each.wait_ms_per_s or 0.0, default=None)
     wanted = None if plan is None or one.subject is None else memory_nodes(plan, one.subject)
+    planned = EMPTY if plan is None or one.subject is None else planned_nodes(plan, machine, one.subject)
     verdict, source = judge_policy(process, wanted)
+    place = memory.view(one.rank.pid, planned, active, placements)
     return RankView(
         letter=one.letter,
         name=one.name,
         pid=one.rank.pid,
         number=one.rank.number,
         device=one.rank.device,
-        device_node=None,
-        planned_nodes=EMPTY if plan is None or one.subject is None else planned_nodes(plan, machine, one.subject),
+        device_node=None if one.place is None else one.place.node,
+        planned_nodes=planned,
         planned_cpus=EMPTY if plan is None or one.subject is None else planned_cpus(plan, machine, one.subject),
         counts=Counter([each.verdict for each in placements]),
         busy=_sum(each.busy for each in active) if active or not placements else 0.0,
@@ -57,8 +62,9 @@ def _view(
         migrations_per_s=_sum(each.migrations_per_s for each in active) if active or not placements else 0.0,
         policy=None if process is None else process.policy,
         policy_source=source,
-        memory_verdict=verdict,
+        memory_verdict=judge_place(verdict, place),
         threads=len(placements),
+        memory=place,
     )
 
 

@@ -8,10 +8,12 @@ from typing import Literal, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.observe.interval import Interval
 from numascope.observe.jobs import Job
 from numascope.observe.rates import CpuShares
 from numascope.observe.roles import Role
 from numascope.observe.sample import NodeCounters, Sample, ThreadKey
+from numascope.observe.seen_memory import SeenMemory
 from numascope.plan.objects import Plan, Target
 from numascope.review.activity import IDLE, Activity
 
@@ -86,6 +88,37 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryView:
+    """Where a rank's memory lies, by the last look at it, against where it belongs."""
+
+    seen: SeenMemory
+    home: CpuSet
+    """The nodes where it belongs: those that the plan binds, else of its planned CPUs, else of the CPUs in use."""
+    off: Interval | None
+    """The share on other nodes; None: unknown, or there is no other node that has memory (`is_everywhere`)."""
+    is_everywhere: bool
+    trend: int = 0
+    """1 where more is off than at the look before, -1 where less, beyond both intervals; else 0."""
+    why: tuple[str, ...] = ()
+    """What explains the share that is off, the surest first."""
+
+    @property
+    def resident_kib(self) -> int | None:
+        """How much of the process is in memory."""
+        return self.seen.share.total.resident_kib
+
+    @property
+    def is_unread(self) -> bool:
+        """Nothing could be read: a right is missing, or this kernel does not tell."""
+        return not self.seen.share.source and not self.is_everywhere
+
+    def away(self) -> list[tuple[int, int]]:
+        """Nodes where it does not belong, and KiB there, most first."""
+        found = [(one.node, one.kib) for one in self.seen.share.nodes or () if one.node not in self.home]
+        return sorted(found, key=lambda one: -one[1])
+
+
+@dataclass(frozen=True, slots=True)
 class RankView:
     """A rank's line: letter, counts of verdicts, and what it costs and waits for in the last interval."""
 
@@ -105,7 +138,10 @@ class RankView:
     policy: str | None
     policy_source: str
     memory_verdict: str
+    """`ok`, `unbound`, `elsewhere`, `spilled`, `unknown`; empty where the plan asks nothing of its memory."""
     threads: int
+    memory: MemoryView | None = None
+    """None as long as it was not looked at, or was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +153,8 @@ class NodeRates:
     miss: float | None
     foreign: float | None
     other_node: float | None
+    cache_kib: int | None = None
+    """Page cache now."""
 
 
 class CgroupRates(NamedTuple):
@@ -170,9 +208,11 @@ class Report:
     """The cgroups of the watched processes, by `ProcessFacts.cgroup`."""
     own_cpu_share: float | None = None
     """CPU that numascope itself used in the last interval, 1.0 = one CPU."""
+    is_awaited: bool = False
+    """It has ended, and is waited for: it may be started again."""
 
 
 __all__ = [
-    "VERDICTS_WORST_FIRST", "CgroupRates", "Finding", "NodeCounters", "NodeRates", "Outside", "Placement", "RankView", "Report",
+    "VERDICTS_WORST_FIRST", "CgroupRates", "Finding", "MemoryView", "NodeCounters", "NodeRates", "Outside", "Placement", "RankView", "Report",
     "Severity", "Verdict",
 ]  # fmt: skip

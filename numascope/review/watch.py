@@ -8,15 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from numascope.host.pci.numbers import NO_NUMBERS, DeviceNumbers
 from numascope.machine.objects import Machine
 from numascope.observe.jobs import Job
 from numascope.observe.rates import loads_between, shares_between
-from numascope.observe.sample import ProcessFacts, Sample, ThreadKey
+from numascope.observe.roles.names import OwnNames
+from numascope.observe.sample import NOBODY, ProcessFacts, Sample, ThreadKey, Threads
 from numascope.observe.select import Wanted, select_jobs
 from numascope.plan.objects import Plan
-from numascope.review.cast import Cast, make_cast
+from numascope.review.cast import Cast, make_cast, may_tell_more
 from numascope.review.conditions import NO_IRQS, FindingMaker, IrqPlaces, Scene, Strangers
 from numascope.review.memory import node_rates
+from numascope.review.memory_places import MemoryPlaces, asks_in_vain, unread_notes
 from numascope.review.placements import Placer, Window
 from numascope.review.ranks import view_ranks
 from numascope.review.report import CgroupRates, Report
@@ -24,7 +27,7 @@ from numascope.review.thread_findings import UNTOLD
 from numascope.review.throttled import rates_between
 
 _CAST_AGAIN: Final = 10
-"""Roles that MindSpore's threads have by CPU time or mask are looked at again every tenth sample."""
+"""Roles that threads have by CPU time or mask are looked at again every tenth sample, where these changed."""
 
 PENDING_FOR_S: Final = 600.0
 
@@ -49,6 +52,10 @@ class Question:
     notes: tuple[str, ...] = ()
     partial: bool = False
     """Something that the question needs could not be read: the job's own plan."""
+    own: OwnNames | None = None
+    """The user's own names of threads."""
+    numbers: DeviceNumbers = NO_NUMBERS
+    """Which device has which number."""
 
 
 class Watch:
@@ -69,8 +76,10 @@ class Watch:
         self._findings = FindingMaker(question.plan, strangers, irqs)
         self._question = question
         self._placer = Placer(self._machine, question.pending_for_s)
+        self._memory = MemoryPlaces()
         self._window: deque[Sample] = deque()
         self._cast: Cast | None = None
+        self._cast_of: Threads = NOBODY
         self._cleaners: set[ThreadKey] = set()
         self._jobs: tuple[Job, ...] = ()
         self._last: Report | None = None
@@ -95,7 +104,8 @@ class Watch:
         cast = self._renew_cast(sample, before)
         window = Window(self._window[0], before, sample)
         placements = self._placer.place(window, cast)
-        ranks = view_ranks(cast, placements, sample.processes, self._question.plan, self._machine)
+        self._memory.see(sample, self._machine)
+        ranks = view_ranks(cast, placements, sample.processes, self._question.plan, self._machine, self._memory)
         loads = loads_between(window.first, sample) if window.interval_s else dict.fromkeys(sample.cpu_ticks)
         self._own_busy = self._own_cost(sample)
         counts = Counter([one.verdict for one in placements])
@@ -136,8 +146,8 @@ class Watch:
             or bool(sample.denied)
             or counts["unknown"] > 0
             or any(job.notes for job in self._jobs)
-            or any(rank.memory_verdict == "unknown" for rank in ranks),
-            notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs)])),
+            or any(map(asks_in_vain, ranks)),
+            notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs), *unread_notes(ranks)])),
             ended=sample.ended,
             since_first_s=(sample.monotonic_ns - self._first_ns) / 1e9,
             own_cpu_share=self._own_busy,
@@ -163,17 +173,19 @@ class Watch:
         stands = (
             old is not None
             and before is not None
-            and (sample.number % _CAST_AGAIN or not any(job.framework == "mindspore" for job in self._jobs))
+            and (sample.number % _CAST_AGAIN or not may_tell_more(old, self._cast_of, sample.threads))
             and before.threads.keys == sample.threads.keys
             and before.processes == sample.processes
         )
         if old is not None and stands:
             return old
         self._jobs = select_jobs(sample.processes, self._wanted(sample.processes))
-        new = make_cast(self._jobs, sample, self._question.plan, self._machine, self._cleaners)
+        asked = self._question
+        new = make_cast(self._jobs, sample, asked.plan, self._machine, self._cleaners, asked.own, asked.numbers)
         keys = sample.threads.keys
         self._cleaners &= sample.threads.row_of.keys()
         self._cleaners |= {key for key, part in zip(keys, new.parts, strict=True) if part.role.name == "cleaner"}
+        self._cast_of = sample.threads
         # An equal cast is the old object, so that rows which nothing happened to are known by it.
         same = old is not None and before is not None and before.threads.keys is sample.threads.keys and old == new
         self._cast = old if same else new
@@ -223,7 +235,7 @@ class Watch:
 
 
 def _notes(jobs: Sequence[Job]) -> list[str]:
-    return [note for job in jobs for note in job.notes]
+    return [note for job in jobs for note in (*job.notes, *(one for rank in job.ranks for one in rank.notes))]
 
 
 def _ended(last: Report, sample: Sample) -> Report:

@@ -19,15 +19,20 @@ def activity_lines(report: Report, placement: Placement, width: int) -> Iterator
     if activity.mask_changes:
         yield fitted([Span(" mask    ", "dim"), Span(_mask_words(activity.mask_changes), "warn")], width)
     if activity.scheduling is not None:
-        yield fitted([Span(" sched   ", "dim"), Span(switch_words(activity))], width)
+        yield fitted([Span(" sched   ", "dim"), Span(switch_words(activity, has_l3=_has_l3(report)))], width)
     words = process_words(report, placement.key.pid)
     if words:
         yield fitted([Span(" process ", "dim"), Span(words)], width)
 
 
+def _has_l3(report: Report) -> bool:
+    return any(cache.level == 3 for cache in report.machine.caches)
+
+
 def _mask_words(changes: tuple[MaskChange, ...]) -> str:
     last = changes[-1]
-    more = f", {len(changes) - 1} changes before that" if len(changes) > 1 else ""
+    earlier = len(changes) - 1
+    more = f", {earlier} change{'' if earlier == 1 else 's'} before that" if earlier else ""
     at = time.strftime("%H:%M:%S", time.localtime(last.by_s))
     return f"{_set(last.before)} {FRAME['change'][0]} {_set(last.after)} by {at}{more}"
 
@@ -36,14 +41,21 @@ def _set(cpus: object) -> str:
     return "?" if cpus is None else str(cpus) or "none"
 
 
-def switch_words(activity: Activity) -> str:
-    """`other; switched 12/s by itself, 3/s by others; seen to move 10 times under its L3, 2 to another L3, 1 to another node`."""
+def switch_words(activity: Activity, *, has_l3: bool = True) -> str:
+    """`other; gave its CPU up 12/s, lost it 3/s; seen to move 10 under its L3, 2 to another L3, 1 to another node`.
+
+    Where the machine tells of no L3 (`has_l3`), a move is one within a node or to another.
+    """
     parts = [str(activity.scheduling or "?")]
     own, forced = (_rate(one) for one in (activity.voluntary_per_s, activity.involuntary_per_s))
     parts.append(f"gave its CPU up {own}, lost it {forced}")
     moves = activity.moves
     if moves.total:
-        places = ((moves.core, "under its L3"), (moves.l3, "to another L3"), (moves.node, "to another node"))
+        places = (
+            (moves.core, "under its L3" if has_l3 else "within its node"),
+            (moves.l3, "to another L3"),
+            (moves.node, "to another node"),
+        )
         parts.append("seen to move " + ", ".join(f"{count} {where}" for count, where in places if count))
     if activity.numa_faults_per_s or activity.numa_moved_per_s:
         moved = _rate(activity.numa_moved_per_s)
@@ -53,7 +65,9 @@ def switch_words(activity: Activity) -> str:
 
 
 def _rate(value: float | None) -> str:
-    return "?" if value is None else f"{value:,.0f}/s" if value >= 10 or value == 0 else f"{value:.1f}/s"
+    if value is None:
+        return "?"
+    return f"{value:,.0f}/s" if value >= 10 or value == 0 else f"{max(value, 0.1):.1f}/s"
 
 
 def process_words(report: Report, pid: int) -> str:
@@ -78,9 +92,10 @@ def cgroup_words(rates: CgroupRates) -> list[str]:
     parts = []
     if rates.quota_cpus is not None:
         held = "?" if rates.throttled_share is None else f"{100 * rates.throttled_share:.0f} %"
-        parts.append(f"quota {rates.quota_cpus:.3g} CPUs, held back in {held} of the periods")
-    whose = "" if rates.pressure_is_own else " (machine)"
+        quota = f"{rates.quota_cpus:.1f}" if rates.quota_cpus >= 1 else f"{rates.quota_cpus:.2f}"
+        parts.append(f"quota {quota} CPUs, held back in {held} of the periods")
+    whose = "" if rates.pressure_is_own else " of the whole machine"
     for name, some in (("CPU", rates.cpu_some_ms_per_s), ("memory", rates.memory_some_ms_per_s)):
         if some is not None and some >= 1:
-            parts.append(f"waits for {name} {some:.0f} ms/s{whose}")
+            parts.append(f"{name} pressure {some:.0f} ms/s{whose}")
     return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from numascope.observe.balancing import Balancing
 from numascope.observe.rates import CpuShares
 from numascope.review.report import Report
 from numascope.show.document import Document
@@ -40,6 +41,18 @@ def interrupt_words(report: Report, cpus: Sequence[int]) -> str:
     worst = max(here, key=lambda one: one.per_s)
     more = f" +{len(here) - 1}" if len(here) > 1 else ""
     return f"irq {worst.irq} {worst.name} {worst.per_s:,.0f}/s{more}"
+
+
+def balancing_words(told: Balancing) -> str:
+    """`balancing: 1,200 faults/s, 85 % local, 30 pages/s moved`, of the whole machine; empty where NUMA balancing is off or unknown."""
+    if not told.numa_balancing or told.hint_faults_per_s is None:
+        return ""
+    parts = [f"{told.hint_faults_per_s:,.0f} faults/s"]
+    if told.hint_faults_per_s and told.hint_faults_local_per_s is not None:
+        parts.append(f"{100 * told.hint_faults_local_per_s / told.hint_faults_per_s:.0f} % local")
+    if told.pages_migrated_per_s is not None:
+        parts.append(f"{told.pages_migrated_per_s:,.0f} pages/s moved")
+    return f"NUMA balancing: {', '.join(parts)}"
 
 
 def cpu_rows(report: Report) -> list[Document]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from numascope.observe.sample import ProcessFacts
 from numascope.review.report import Placement, Report
 from numascope.show.activity_lines import activity_lines
 from numascope.show.canvas import fitted, text_cells
@@ -19,7 +20,7 @@ def detail_lines(report: Report, placement: Placement | None, width: int, rows: 
     """The picked thread in `rows` lines; without one, what would stand there."""
     if placement is None:
         return [rule_line("", width), fitted([Span(" no thread picked", "dim")], width)][:rows]
-    title = f"{lit_words(report, placement)} {FRAME['dot'][0]} {placement.key.tid}"
+    title = f"{lit_words(report, placement)} {FRAME['dot'][0]} {placement.key.tid}{_inner(report, placement)}"
     lines = [
         rule_line(title, width),
         _where(report, placement, width),
@@ -35,6 +36,17 @@ def detail_lines(report: Report, placement: Placement | None, width: int, rows: 
     lines.extend(islice(activity_lines(report, placement, width), max(0, room)))
     lines.extend(strip)
     return [*lines, *tail][:rows]
+
+
+def _inner(report: Report, placement: Placement) -> str:
+    """The number that its process has in its container, where it has one."""
+    process = report.sample.processes.get(placement.key.pid)
+    return "" if process is None else inner_words(process)
+
+
+def inner_words(process: ProcessFacts) -> str:
+    """`, pid 7 in its container`; empty where it is in no pid namespace of its own."""
+    return "" if process.inner_pid is None else f", pid {process.inner_pid} in its container"
 
 
 def _where(report: Report, placement: Placement, width: int) -> Line:

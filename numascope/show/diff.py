@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from numascope.observe.sample import ThreadKey
+from numascope.review.memory_findings import size_words
 from numascope.review.outcome import Outcome
 from numascope.review.report import Finding, Placement, RankView, Report, Verdict
 from numascope.show.glyphs import VERDICTS, finding_glyph, mark
@@ -154,6 +155,7 @@ def _foot(report: Report, outcome: Outcome, width: int) -> list[Line]:
     inferred = sum(1 for one in report.placements if one.target is not None and one.role.confidence == "inferred")
     if inferred:
         lines.append((Span(f"{inferred} of these have their role by evidence, not by name (inferred)", "dim"),))
+    lines.extend(_wrapped(text, "", width, dim=True) if (text := memory_text(report)) else [])
     pending = [one for one in report.placements if one.verdict == "pending"]
     if pending:
         names = ", ".join(f"{one.label} {one.key.tid}" for one in pending[:4])
@@ -173,3 +175,21 @@ def _foot(report: Report, outcome: Outcome, width: int) -> list[Line]:
             lines.extend(_wrapped(f"plan: {note}", "", width, dim=True))
     lines.append((Span(f"exit {outcome.code}: {outcome.reason}"),))
     return lines
+
+
+def memory_text(report: Report) -> str:
+    """`memory: 330.7 GiB of 8 ranks, off their nodes 0.1 to 31.0 %`; empty where none was seen, or one node has it all."""
+    views = [rank.memory for rank in report.ranks if rank.memory is not None]
+    if not views or sum(1 for node in report.machine.nodes if node.memory_kib != 0) < 2:
+        return ""
+    sizes = [size for one in views if (size := one.resident_kib) is not None]
+    offs = sorted(100 * one.off.share for one in views if one.off is not None)
+    ranks = f"{len(views)} rank{'' if len(views) == 1 else 's'}"
+    whose = "its" if len(views) == 1 else "their"
+    parts = [f"{size_words(sum(sizes) if len(sizes) == len(views) else None)} of {ranks}"]
+    if offs:
+        span = f"{offs[0]:.1f}" if offs[0] == offs[-1] else f"{offs[0]:.1f} to {offs[-1]:.1f}"
+        parts.append(f"off {whose} nodes {span} %")
+    if unknown := sum(1 for one in views if one.off is None and not one.is_everywhere):
+        parts.append(f"of {unknown} unknown where")
+    return f"memory: {', '.join(parts)}"

@@ -8,19 +8,19 @@ from typing import Final
 import numascope
 from numascope.observe.facts import rebinding
 from numascope.observe.jobs import Job
-from numascope.observe.sample import ProcessFacts
+from numascope.observe.sample import ProcessFacts, Sample
 from numascope.review.activity import Activity
 from numascope.review.report import (
     VERDICTS_WORST_FIRST,
     CgroupRates,
     Finding,
-    NodeRates,
     Placement,
     RankView,
     Report,
 )
 from numascope.show.cpu_words import cpu_rows
 from numascope.show.document import Document, set_or_null
+from numascope.show.memory_part import memory_part
 
 SCHEMA: Final = "numascope.diff/1"
 
@@ -34,8 +34,9 @@ def diff_document(report: Report) -> Document:
         else {"path": report.plan.path, "dialect": report.plan.dialect, "sha256": report.plan.sha256},
         "summary": _summary(report),
         "jobs": [_job(job, report) for job in report.jobs],
-        "ranks": [_rank(rank) for rank in report.ranks],
-        "nodes": [_node(number, report.nodes[number]) for number in sorted(report.nodes)],
+        "ranks": [_rank(rank, report.sample) for rank in report.ranks],
+        "nodes": [_node(number, report) for number in sorted(report.nodes)],
+        "balancing": report.sample.balancing._asdict(),
         "cpus": cpu_rows(report),
         "cgroups": [_cgroup(report.cgroups[name]) for name in sorted(report.cgroups)],
         "interrupts": [
@@ -60,7 +61,7 @@ def delta_document(before: Report, after: Report) -> Document:
         **_envelope(after),
         "delta": True,
         "summary": _summary(after),
-        "ranks": [_rank(rank) for rank, was in _pairs(after.ranks, before.ranks) if rank != was],
+        "ranks": [_rank(rank, after.sample) for rank, was in _pairs(after.ranks, before.ranks) if rank != was],
         "threads": changed,
         "gone": [
             {"pid": key.pid, "tid": key.tid, "starttime": key.starttime_ticks} for key in old if key not in present
@@ -120,7 +121,8 @@ def _job(job: Job, report: Report) -> Document:
     }
 
 
-def _rank(rank: RankView) -> Document:
+def _rank(rank: RankView, sample: Sample) -> Document:
+    off = None if rank.memory is None else rank.memory.off
     return {
         "pid": rank.pid,
         "rank": rank.number,
@@ -128,21 +130,25 @@ def _rank(rank: RankView) -> Document:
         "planned_nodes": set_or_null(rank.planned_nodes),
         "policy": rank.policy,
         "policy_source": rank.policy_source,
-        "share_off": None,
-        "share_interval": None,
+        "share_off": None if off is None else off.share,
+        "share_interval": None if off is None else [off.low, off.high],
         "verdict": rank.memory_verdict or None,
         "evidence": rank.policy_source,
+        "memory": None if rank.memory is None else memory_part(rank.memory, sample),
         "busy": rank.busy,
         "wait_ms_per_s": rank.wait_ms_per_s,
         "migrations_per_s": rank.migrations_per_s,
     }
 
 
-def _node(number: int, node: NodeRates) -> Document:
-    """Free memory and the node's own allocation counters, in pages per second."""
+def _node(number: int, report: Report) -> Document:
+    """Memory, page cache, and the node's own allocation counters, in pages per second."""
+    node, there = report.nodes[number], report.machine.node(number)
     return {
         "id": number,
+        "total_kib": None if there is None else there.memory_kib,
         "free_kib": node.free_kib,
+        "cache_kib": node.cache_kib,
         "hit_per_s": node.hit,
         "miss_per_s": node.miss,
         "foreign_per_s": node.foreign,

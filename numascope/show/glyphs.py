@@ -164,7 +164,7 @@ _TO_ASCII: Final = str.maketrans({**_pairs(), "✓": "=", "✗": "x", "↓": "v"
 
 def to_ascii(line: Line) -> Line:
     """The line in the ASCII set, cell for cell; text from outside keeps what it has."""
-    return tuple(span._replace(text=span.text.translate(_TO_ASCII)) for span in line)
+    return tuple(span._replace(text=span.text.replace(" ±", "+-").translate(_TO_ASCII)) for span in line)
 
 
 def mark(glyph: Glyph, after: str = "") -> Span:

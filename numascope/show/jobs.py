@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numascope
 from numascope.observe.jobs import Facts, Job
+from numascope.observe.named import LAUNCHER_NAMES
 from numascope.show.ink import Line, Span
-
-_NAMES = {"mindspore": "msrun", "torch": "torchrun", "mpi": "mpirun", "slurm": "srun"}
 
 
 def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: float) -> list[Line]:
@@ -26,7 +25,7 @@ def jobs_lines(jobs: Sequence[Job], facts: Facts, hidden: Sequence[str], now_s: 
     for job in jobs:
         pids = [pid for pid in job.pids() if pid in facts]
         head = job.launcher if job.launcher is not None else pids[0]
-        name = _NAMES.get(job.framework, job.framework)
+        name = LAUNCHER_NAMES.get(job.framework, job.framework)
         launcher = name if job.launcher is not None else f"({name})"
         threads = sum(facts[pid].threads for pid in pids)
         # Ranks whose environment may not be read are unknown, and so is what they would tell.

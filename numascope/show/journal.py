@@ -12,6 +12,7 @@ from numascope.cpuset import CpuSet
 from numascope.review.change import Change, Outcome, Result, Selection, Undone
 from numascope.show.document import Document, set_or_null
 from numascope.show.ink import Line, Span
+from numascope.show.page_rows import PagesRow, mib_of
 
 SCHEMA: Final = "numascope.journal/1"
 
@@ -54,6 +55,7 @@ class EntryRow(NamedTuple):
     changes: tuple[ChangeRow, ...]
     gone: int
     """Threads that ended before they could be set; they need no undo record."""
+    pages: tuple[PagesRow, ...] = ()
 
 
 def journal_lines(entries: Sequence[EntryRow], notes: Iterable[str] = (), width: int = 80) -> list[Line]:
@@ -80,12 +82,21 @@ def entry_line(one: EntryRow, width: int) -> Line:
     """One entry: its threads by what became of them, and what can be done with it."""
     when = time.strftime("%d %b %H:%M:%S", time.localtime(one.wall_s))
     results = [change.result for change in one.changes]
+    if one.pages:
+        return _pages_line(one, when, width)
     count, gone = len(results) + one.gone, results.count("gone") + one.gone
     took = sum(result in ("set", "trimmed", None) for result in results)
     figures = f"{count:>5} {took:>5} {gone:>4} {count - took - gone:>4}"
     text = f"{one.id:>4}  {when[:15]:<15} {_cut(what_of(one), 15):<15} {figures}  "
     state = _cut(one.state, max(1, width - len(text)))
     return Span(text), Span(state, "text" if one.can_revert else "dim")
+
+
+def _pages_line(one: EntryRow, when: str, width: int) -> Line:
+    """An entry of pages: how much was moved, in the place of the threads' counts."""
+    moved = mib_of(sum(each.counts.get("moved", 0) for each in one.pages))
+    text = f"{one.id:>4}  {when[:15]:<15} {_cut(what_of(one), 15):<15} {f'{moved:,.1f} MiB moved':<21}  "
+    return Span(text), Span(_cut(one.state, max(1, width - len(text))), "text" if one.can_revert else "dim")
 
 
 def _cut(text: str, cells: int) -> str:
@@ -129,6 +140,21 @@ def _entry(one: EntryRow) -> Document:
         "state": one.state,
         "can_revert": one.can_revert,
         "changes": [_change(change) for change in one.changes],
+        "pages": [_pages(each) for each in one.pages],
+    }
+
+
+def _pages(one: PagesRow) -> Document:
+    moves = [{"from": before, "to": after, "pages": pages} for (before, after), pages in sorted(one.moves.items())]
+    return {
+        "pid": one.owner.pid,
+        "starttime": one.owner.starttime_ticks,
+        "comm": one.owner.comm,
+        "rank": one.owner.rank,
+        "moves": moves,
+        "results": dict(one.counts),
+        "reverted_by": one.reverted_by,
+        "left": one.left,
     }
 
 

@@ -12,6 +12,7 @@ from numascope.show.canvas import fitted, left, text_cells, wrapped
 from numascope.show.ink import Line, Span, Token
 from numascope.show.journal import ChangeRow, EntryRow, what_of
 from numascope.show.overview import rule_line
+from numascope.show.page_rows import PagesRow, mib_of
 
 _EACH: Final = 4
 """Up to so many threads of one kind are listed each, more as one line."""
@@ -53,7 +54,12 @@ def detail_lines(entry: EntryRow, now: Mapping[Thread, CpuSet | None], width: in
 
 
 def _below(entry: EntryRow, width: int) -> list[Line]:
-    if entry.can_revert:
+    if entry.can_revert and entry.pages:
+        text = (
+            f"numascope revert {entry.id}, from any terminal, moves each page back to the node that it came from, if the "
+            "process still runs the same program and the page still is where we moved it to."
+        )
+    elif entry.can_revert:
         text = (
             "r gives each thread its own old set back, if it is still the same thread and still has the set that we "
             f"wrote. numascope revert {entry.id} does it from any terminal."
@@ -64,6 +70,8 @@ def _below(entry: EntryRow, width: int) -> list[Line]:
 
 
 def _table(entry: EntryRow, now: Mapping[Thread, CpuSet | None], width: int) -> list[Line]:
+    if entry.pages:
+        return [line for one in entry.pages for line in _pages_lines(one, width)]
     rows = _rows(entry, now)
     if not rows:
         return [fitted([Span("  no thread was set", "dim")], width)]
@@ -78,6 +86,20 @@ def _table(entry: EntryRow, now: Mapping[Thread, CpuSet | None], width: int) -> 
     lines = [_line(_HEADS, wanted, width, "dim", "dim")]
     lines += [_line(row.cells, wanted, width, "text", row.token) for row in rows]
     return lines
+
+
+def _pages_lines(one: PagesRow, width: int) -> list[Line]:
+    """The pages of one process: from where to where, what became of them, and whether they went back."""
+    moves = ", ".join(
+        f"node {before} → {after} {mib_of(pages):,.1f} MiB" for (before, after), pages in sorted(one.moves.items())
+    )
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in one.counts.items())
+    back = "" if one.reverted_by is None else f"; put back by {one.reverted_by}, {one.left:,} left"
+    lines = [fitted([Span(f"  {one.owner.name}  {moves}")], width)]
+    return [
+        *lines,
+        *(fitted([Span(f"    {text}", "dim")], width) for text in wrapped(f"pages: {counts}{back}", width - 4)),
+    ]
 
 
 def _line(texts: Sequence[str], wanted: Sequence[int], width: int, token: Token, last: Token) -> Line:

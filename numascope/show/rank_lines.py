@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.review.report import Finding, RankView, Report
+from numascope.review.memory import SPILLED_SHARE
+from numascope.review.memory_findings import share_words
+from numascope.review.report import Finding, MemoryView, RankView, Report
 from numascope.show.canvas import cut, fitted, left, right
 from numascope.show.glyphs import (
     CONDITIONS,
@@ -23,9 +25,10 @@ from numascope.show.glyphs import (
     rank_token,
     verdict_severity,
 )
-from numascope.show.ink import Line, Span
+from numascope.show.ink import Line, Span, Token
 
 _WIDE: Final = 100
+_ROOMY: Final = 110
 
 
 def rank_glyph(rank: RankView, findings: Sequence[Finding]) -> Glyph | None:
@@ -88,21 +91,29 @@ class _Columns(NamedTuple):
     name: int
     place: int
     verdicts: int
+    wait: int
     migrations: int
-    memory: int
+    off: int
+    size: int
+    policy: int
     waiter: int
 
 
 def _columns(report: Report, width: int) -> _Columns:
-    """Only a process without a rank number needs room for its name."""
+    """Only a process without a rank number needs room for its name; where one node has all memory, none is off it."""
     unnumbered = max((len(rank.name) for rank in report.ranks if rank.number is None), default=0)
     name = min(8 if width < 76 else 20, max(6, unnumbered + 3))
     place = 22 if width >= _WIDE else 12 if width >= 76 else 0 if width < 66 else 10
-    migrations = 8 if width >= 66 else 0
-    memory = 12 if width >= 110 else 0
-    waiter = 20 if width >= _WIDE else 0
-    taken = 3 + name + place + 1 + 6 + 10 + migrations + memory + waiter
-    return _Columns(name, place, max(12, min(30, width - taken)), migrations, memory, waiter)
+    several = sum(1 for node in report.machine.nodes if node.memory_kib != 0) > 1
+    off = 0 if not several or width < 66 else 16 if width >= _ROOMY else 12
+    size = 6 if width >= 76 and (several or any(one.memory is not None for one in report.ranks)) else 0
+    is_tight = bool(off) and width < _WIDE
+    migrations = 0 if width < 66 or (off and width < 76) else 7 if is_tight else 8
+    policy = 12 if width >= (136 if off else _ROOMY) else 0
+    waiter = 20 if width >= (_ROOMY if off else _WIDE) else 0
+    wait = 9 if is_tight else 10
+    taken = 3 + name + place + 1 + 6 + wait + migrations + off + size + policy + waiter
+    return _Columns(name, place, max(12, min(30, width - taken)), wait, migrations, off, size, policy, waiter)
 
 
 def ranks_head(report: Report, width: int) -> Line:
@@ -114,16 +125,18 @@ def ranks_head(report: Report, width: int) -> Line:
         (left("device   cpus" if columns.place > 12 else "device", columns.place), columns.place),
         (left(" verdicts", columns.verdicts + 1), columns.verdicts),
         (right("busy", 6), 6),
-        (right("wait/s", 10), 10),
+        (right("wait/s", columns.wait), columns.wait),
         (right("migr/s", columns.migrations), columns.migrations),
-        (left("  memory", columns.memory), columns.memory),
+        (right("off-node ±95 %" if columns.off > 14 else "off-node%", columns.off), columns.off),
+        (right("GiB", columns.size), columns.size),
+        (left("  memory", columns.policy), columns.policy),
         (left("  thread that waits", columns.waiter), columns.waiter),
     )
     return fitted([Span("".join(text for text, size in heads if size), "dim")], width)
 
 
 def ranks_table(report: Report, width: int, rows: int, picked: int | None = None) -> list[Line]:
-    """A line a rank: mark, letter and name, place, verdicts, CPUs used, worst wait, migrations; `rows` lines with the head."""
+    """A line a rank: mark, letter and name, place, verdicts, CPUs used, worst wait, migrations, memory; `rows` lines with the head."""
     by_rank: dict[int, list[Finding]] = {}
     for finding in report.findings:
         if finding.rank is not None:
@@ -156,14 +169,44 @@ def _rank_line(report: Report, at: int, findings: Sequence[Finding], width: int,
         Span(left(rank_place(report.machine, rank, cpus=width >= _WIDE), columns.place) + " "),
         *fitted(rank_verdicts(rank), columns.verdicts),
         Span(right(busy, 6)),
-        Span(right(rate(rank.wait_ms_per_s, " ms"), 10)),
+        Span(right(rate(rank.wait_ms_per_s, " ms"), columns.wait)),
     ]
     if columns.migrations:
         spans.append(Span(right(rate(rank.migrations_per_s), columns.migrations)))
-    if columns.memory:
+    if columns.off:
+        spans.append(_off_span(rank.memory, columns.off))
+    if columns.size:
+        spans.append(Span(right(gib_figure(rank.memory), columns.size), "dim" if rank.memory is None else "text"))
+    if columns.policy:
         off = rank.memory_verdict in ("unbound", "elsewhere", "spilled")
         text = f"{CONDITIONS['far'].sign if off else ' '} {rank.policy or '?'}"
-        spans.append(Span(left(" " + text, columns.memory), "far" if off else "text" if rank.policy else "dim"))
+        spans.append(Span(left(" " + text, columns.policy), "far" if off else "text" if rank.policy else "dim"))
     if columns.waiter:
         spans.append(Span(f"  {cut(rank.wait_label, columns.waiter - 3)}", "dim"))
     return fitted(spans, width)
+
+
+def off_words(view: MemoryView | None) -> str:
+    """The share off its nodes with its interval, `31.0 ±1.4`; `?` unknown, `–` where there is no other node."""
+    if view is not None and view.is_everywhere:
+        return FRAME["none"][0]
+    return "?" if view is None or view.off is None else share_words(view.off)
+
+
+def gib_figure(view: MemoryView | None) -> str:
+    """GiB in memory, as many digits as tell something; unknown is `?`."""
+    kib = None if view is None else view.resident_kib
+    if kib is None:
+        return "?"
+    gib = kib / 2**20
+    return f"{gib:.2f}" if gib < 1 else f"{gib:.1f}" if gib < 1000 else f"{gib:.0f}"
+
+
+def _off_span(view: MemoryView | None, width: int) -> Span:
+    """The share, and an arrow where it has risen or fallen since the look before."""
+    off = None if view is None else view.off
+    trend = 0 if view is None else view.trend
+    arrow = FRAME["up"][0] if trend > 0 else FRAME["down"][0] if trend < 0 else " "
+    unit = " %" if off is not None and width > 14 else ""
+    token: Token = "dim" if off is None else "far" if off.low > SPILLED_SHARE else "text"
+    return Span(right(off_words(view) + unit, width - 1) + arrow, token)

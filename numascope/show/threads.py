@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numascope
 from numascope.observe.jobs import Facts, Job, Rank
 from numascope.observe.roles import Roll, Seat, ThreadFacts
+from numascope.show.detail import inner_words
 from numascope.show.document import Document, set_or_null
 from numascope.show.ink import Line, Span
 
@@ -65,6 +66,7 @@ def _process_document(seen: Seen, process: _Process) -> Document:
     rows = zip(seen.threads.get(process.pid, ()), seen.roll.roles.get(process.pid, ()), strict=True)
     return {
         "pid": process.pid,
+        "inner_pid": None if facts is None else facts.inner_pid,
         "comm": facts.comm if facts is not None else None,
         "framework": process.seat.framework,
         "kind": process.seat.kind,
@@ -105,7 +107,9 @@ def _heading(seen: Seen, process: _Process) -> str:
     if rank is not None and rank.number is not None:
         what = f"rank {rank.number} {what}".rstrip()
     framework = "no known framework" if seat.framework == "process" else seat.framework
-    parts = [f"{process.pid} {seen.roll.comms.get(process.pid, '')}", what, framework]
+    facts = seen.facts.get(process.pid)
+    inner = "" if facts is None else inner_words(facts).removeprefix(", ")
+    parts = [f"{process.pid} {seen.roll.comms.get(process.pid, '')}", inner, what, framework]
     if rank is not None and seat.kind == "rank" and (rank.device is not None or rank.device_source):
         parts.append(f"device {'?' if rank.device is None else rank.device} ({rank.device_source})")
     return " · ".join(part for part in parts if part)

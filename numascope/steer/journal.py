@@ -15,8 +15,10 @@ from numascope.cpuset import CpuSet
 from numascope.errors import InputError
 from numascope.host.here import Here, boot_ticks
 from numascope.review.change import Outcome, Thread
+from numascope.steer.fields import MOST_TEXT
+from numascope.steer.page_entry import MovedPages, fold_pages
+from numascope.steer.page_records import Pages, PagesBack, PagesDone
 from numascope.steer.records import (
-    MOST_TEXT,
     SCHEMA,
     Damage,
     Done,
@@ -83,16 +85,14 @@ class OpenEntry:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def intend(self, intents: Sequence[Intent]) -> None:
+    def intend(self, intents: Sequence[Intent] | Sequence[Pages]) -> None:
         """Puts undo records on the disk, file and directory; on InputError nothing of them is left, and nothing may be changed."""
         if not intents:
             return
         if self._size > self._full_bytes:
             self._turn_over()
-        if self._first:
-            intents = [self._from_the_first(one) for one in intents]
+        records: list[Record] = [self._from_the_first(one) if isinstance(one, Intent) else one for one in intents]
         is_new = self.number is None
-        records: list[Record] = list(intents)
         if is_new:
             records.insert(0, self._create())
         try:
@@ -111,7 +111,7 @@ class OpenEntry:
             self._is_settled = True
             self._pass_tick()
 
-    def record(self, results: Sequence[Done]) -> str | None:
+    def record(self, results: Sequence[Done | PagesDone | PagesBack]) -> str | None:
         """Notes what became of the intents, or of threads that need none; tells in words where that could not be written."""
         if self.number is None or not results:
             return None
@@ -237,6 +237,13 @@ class Entry:
     changes: tuple[Recorded, ...]
     results: tuple[Done, ...]
     damages: tuple[Damage, ...]
+    pages: tuple[MovedPages, ...] = ()
+    backs: tuple[PagesBack, ...] = ()
+    """In the revert of a move."""
+
+    def processes(self) -> set[tuple[int, int]]:
+        """Pid and start of each process of which it changed something."""
+        return {one.process for one in self.changes} | {one.process for one in self.pages}
 
 
 def parse_entry(data: bytes, path: str) -> tuple[Entry | None, list[Damage]]:
@@ -247,7 +254,7 @@ def parse_entry(data: bytes, path: str) -> tuple[Entry | None, list[Damage]]:
     intents: dict[Thread, list[tuple[Intent, Done | None]]] = {}
     others: list[Done] = []
     for record in records[1:]:
-        if isinstance(record, Header):
+        if not isinstance(record, Intent | Done):
             continue
         thread = Thread(record.pid, record.tid, record.starttime)
         if isinstance(record, Intent):
@@ -257,7 +264,8 @@ def parse_entry(data: bytes, path: str) -> tuple[Entry | None, list[Damage]]:
         else:
             others.append(record)
     changes = tuple(_fold(thread, pairs) for thread, pairs in intents.items())
-    return Entry(records[0], path, changes, tuple(others), tuple(damages)), damages
+    backs = tuple(one for one in records if isinstance(one, PagesBack))
+    return Entry(records[0], path, changes, tuple(others), tuple(damages), fold_pages(records), backs), damages
 
 
 def _fold(thread: Thread, pairs: list[tuple[Intent, Done | None]]) -> Recorded:

@@ -9,6 +9,8 @@ from numascope.errors import InputError, UsageError
 from numascope.host.here import Here
 from numascope.review.change import Outcome, Thread
 from numascope.steer.journal import BACK, Entry, Recorded, parse_entry
+from numascope.steer.page_entry import marked
+from numascope.steer.page_records import PagesBack
 from numascope.steer.records import Damage
 from numascope.steer.store import Store
 
@@ -53,10 +55,12 @@ def read_ledger(store: Store) -> Ledger:
 def _marked(entries: list[Entry]) -> list[Entry]:
     """The entries with what later ones have put back."""
     back: dict[int, dict[Thread, tuple[int, Outcome]]] = {}
+    pages: dict[int, dict[tuple[int, int], tuple[int, PagesBack]]] = {}
     for entry in entries:
         of = entry.header.reverts
         if of is None or entry.header.kind != "revert":
             continue
+        pages.setdefault(of, {}).update({(one.pid, one.starttime): (entry.header.id, one) for one in entry.backs})
         marks = back.setdefault(of, {})
         found = [(one.thread, one.outcome) for one in entry.changes]
         found += [(Thread(one.pid, one.tid, one.starttime), one.result) for one in entry.results]
@@ -65,7 +69,11 @@ def _marked(entries: list[Entry]) -> list[Entry]:
             if outcome is not None and (old is None or old[1] not in BACK):
                 marks[thread] = (entry.header.id, outcome)
     return [
-        replace(one, changes=tuple(_mark(change, back[one.header.id]) for change in one.changes))
+        replace(
+            one,
+            changes=tuple(_mark(change, back[one.header.id]) for change in one.changes),
+            pages=marked(one.pages, pages[one.header.id]),
+        )
         if one.header.id in back
         else one
         for one in entries
@@ -108,13 +116,15 @@ def has_work(entry: Entry, *, force: bool = False) -> bool:
     """Whether a revert of it would have something to look at; what somebody changed since counts only with `force`."""
     if entry.header.kind == "revert":
         return False
+    if any(one.is_untried or (force and one.is_open) for one in entry.pages):
+        return True
     return any(one.is_open and (force or one.revert_outcome != "changed") for one in entry.changes)
 
 
 def _newest(entries: Sequence[Entry], lives: Callable[[int, int], bool], *, force: bool) -> Entry | None:
     """The newest with work in a living process; then one whose threads somebody changed since; then one whose job has ended."""
     work = [one for one in entries if has_work(one, force=True)]
-    living = [one for one in work if any(lives(each.thread.pid, each.process_starttime) for each in one.changes)]
+    living = [one for one in work if any(lives(*process) for process in one.processes())]
     untouched = [one for one in living if has_work(one, force=force)]
     found = untouched or living or work
     return found[-1] if found else None
@@ -127,13 +137,15 @@ def choose(
     *,
     force: bool = False,
     lives: Callable[[int, int], bool] = lambda _pid, _starttime: True,
+    moves: bool = False,
 ) -> Entry | None:
     """The entry of that id, or the newest of ours with something to put back; None where there is none. UsageError says why not.
 
-    `lives` tells whether the process of that pid and start is still there.
+    `lives` tells whether the process of that pid and start is still there; `moves` whether the asker can put pages back.
     """
     if number is None:
-        return _newest([one for one in ledger.entries if is_ours(one, here)], lives, force=force)
+        ours = [one for one in ledger.entries if is_ours(one, here) and (moves or one.header.kind != "move")]
+        return _newest(ours, lives, force=force)
     entry = ledger.entry(number)
     if entry is None:
         damage = next((one for one in ledger.damages if f"/{number:04d}.jsonl" in one.place), None)
@@ -152,4 +164,6 @@ def choose(
         raise UsageError(f"entry {number} was written in another pid or time namespace: revert it there")
     if entry.header.kind == "revert":
         raise UsageError(f"entry {number} is itself a revert, of {entry.header.reverts}: apply the plan again instead")
+    if entry.header.kind == "move" and not moves:
+        raise UsageError(f"entry {number} moved pages: numascope revert {number} puts them back, from a terminal")
     return entry

@@ -32,6 +32,7 @@ def row_of(entry: Entry, here: Here) -> EntryRow:
         can_revert=is_ours(entry, here) and has_work(entry, force=True),
         changes=tuple(_change(one) for one in entry.changes),
         gone=sum(one.result == "gone" for one in entry.results),
+        pages=tuple(one.row() for one in entry.pages),
     )
 
 
@@ -42,7 +43,8 @@ def _state(entry: Entry, here: Here) -> str:
         return "of another namespace" if entry.header.uid == here.uid else "of another user"
     if entry.header.kind == "revert":
         return "done"
-    back = sorted({one.reverted_by for one in entry.changes if one.reverted_by is not None})
+    by = [one.reverted_by for one in entry.changes] + [one.reverted_by for one in entry.pages]
+    back = sorted({number for number in by if number is not None})
     words = f"reverted by {', '.join(map(str, back))}" if back else ""
     if not has_work(entry, force=True):
         return words or "nothing to undo"

@@ -3,77 +3,73 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from numascope.cpuset import CpuSet
 from numascope.host.text import safe_text
 from numascope.review.change import Outcome
+from numascope.steer.fields import Mask, Natural, Pid, Seconds, Text, Ticks
+from numascope.steer.page_records import Pages, PagesBack, PagesDone
 
 SCHEMA: Final = "numascope.journal/1"
 
-Kind = Literal["apply", "revert", "hold"]
-
-_Pid = Annotated[int, msgspec.Meta(ge=1, le=1 << 22)]
-_Ticks = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-_Natural = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-_Mask = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")]
-MOST_TEXT: Final = 4096
-_Text = Annotated[str, msgspec.Meta(max_length=MOST_TEXT)]
+Kind = Literal["apply", "revert", "hold", "move"]
+"""`move` is an apply that moved pages; all others are about masks, but for the revert of one."""
 
 
 class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line"):
     """The first line: who wrote this entry, when, in which boot and namespaces, and by which plan."""
 
     schema: Literal["numascope.journal/1"]
-    id: _Natural
+    id: Natural
     kind: Kind
-    wall_s: Annotated[float, msgspec.Meta(ge=0, lt=1e12)]
-    began_ticks: _Ticks
+    wall_s: Seconds
+    began_ticks: Ticks
     """Clock ticks since boot when the first undo record was written; the first change was at least one tick later."""
-    host: _Text
-    uid: _Natural
-    boot_id: _Text
-    pid_namespace: _Natural
-    time_namespace: _Natural
-    plan: _Text | None = None
-    plan_sha256: _Text | None = None
-    title: _Text = ""
+    host: Text
+    uid: Natural
+    boot_id: Text
+    pid_namespace: Natural
+    time_namespace: Natural
+    plan: Text | None = None
+    plan_sha256: Text | None = None
+    title: Text = ""
     """The job, as screens name it."""
-    reverts: _Natural | None = None
+    reverts: Natural | None = None
     """The entry whose changes this one takes back."""
 
 
 class Intent(msgspec.Struct, frozen=True, tag="intent", tag_field="line"):
     """Written and synced before a thread's mask is set: what it is now and what it will be."""
 
-    pid: _Pid
-    tid: _Pid
-    starttime: _Ticks
-    process_starttime: _Ticks
-    comm: _Text
-    label: _Text
-    rank: _Text
-    role: _Text
-    before: _Mask
+    pid: Pid
+    tid: Pid
+    starttime: Ticks
+    process_starttime: Ticks
+    comm: Text
+    label: Text
+    rank: Text
+    role: Text
+    before: Mask
     """`Cpus_allowed` of `status`, offline CPUs among it, in hexadecimal."""
     before_was_cpuset: bool
-    after: _Mask
+    after: Mask
 
 
 class Done(msgspec.Struct, frozen=True, tag="result", tag_field="line"):
     """What became of it; `read_back` is the mask that the thread had then, null where it could not be read."""
 
-    pid: _Pid
-    tid: _Pid
-    starttime: _Ticks
+    pid: Pid
+    tid: Pid
+    starttime: Ticks
     result: Outcome
-    read_back: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{1,16384}\Z")] | None = None
-    why: _Text = ""
+    read_back: Mask | None = None
+    why: Text = ""
 
 
-Record = Header | Intent | Done
+Record = Header | Intent | Done | Pages | PagesDone | PagesBack
 
 _DECODER: Final = msgspec.json.Decoder(Record)
 _ENCODER: Final = msgspec.json.Encoder()

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
+import errno
 import os
-from typing import Protocol
+import platform
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
 
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
 from numascope.host.affinity import AffinityReader
+
+UNTOLD: Final = -4096
+"""The status of a page of which the kernel said nothing: no error number is so large (MAX_ERRNO of include/linux/err.h)."""
+
+_MOVE_ONLY_OWN: Final = 1 << 1
+"""MPOL_MF_MOVE of include/uapi/linux/mempolicy.h: only pages that no other process maps. MPOL_MF_MOVE_ALL is never given."""
+
+_MOVE_PAGES: Final = {
+    "x86_64": 279, "aarch64": 239, "riscv64": 239, "loongarch64": 239, "ppc64le": 301, "ppc64": 301, "s390x": 310,
+}  # fmt: skip
+"""Number of move_pages(2) by architecture."""
 
 
 class Kernel(Protocol):
@@ -19,6 +35,21 @@ class Kernel(Protocol):
 
     def get_affinity(self, tid: int) -> CpuSet:
         """The CPUs that are allowed and online."""
+        ...
+
+
+class PageAnswer(NamedTuple):
+    """What the kernel said of a batch of pages: an error number of the whole call (0: none), and of each page a node or minus an error number."""
+
+    error: int
+    statuses: list[int]
+
+
+class PageKernel(Protocol):
+    """Moves pages of another process."""
+
+    def move_pages(self, pid: int, addresses: Sequence[int], node: int) -> PageAnswer:
+        """Moves those of the pages that the process alone maps to a node."""
         ...
 
 
@@ -49,6 +80,28 @@ class LinuxKernel:
     def get_affinity(self, tid: int) -> CpuSet:
         """The CPUs that are allowed and online; AbsentError, DeniedError."""
         return self._reader.read(tid)
+
+
+class LinuxPages:
+    """The running kernel (move_pages(2))."""
+
+    def __init__(self) -> None:
+        self._number = _MOVE_PAGES.get(platform.machine())
+        self._call = ctypes.CDLL(None, use_errno=True).syscall
+
+    def move_pages(self, pid: int, addresses: Sequence[int], node: int) -> PageAnswer:
+        """Moves pages to a node; a page that the kernel did not come to has the status UNTOLD (`do_pages_move` of mm/migrate.c)."""
+        count = len(addresses)
+        if self._number is None:
+            return PageAnswer(errno.ENOSYS, [UNTOLD] * count)
+        pages = (ctypes.c_uint64 * count).from_buffer(array.array("Q", addresses))
+        nodes = (ctypes.c_int * count)(*[node] * count)
+        statuses = (ctypes.c_int * count)(*[UNTOLD] * count)
+        code = self._call(
+            ctypes.c_long(self._number), ctypes.c_long(pid), ctypes.c_ulong(count), pages, nodes, statuses,
+            ctypes.c_long(_MOVE_ONLY_OWN),
+        )  # fmt: skip
+        return PageAnswer(ctypes.get_errno() if code < 0 else 0, list(statuses))
 
 
 class LinuxDisk:

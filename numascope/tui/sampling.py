@@ -91,9 +91,9 @@ class Sampling:
         self._serve(worker, lambda: None)
 
     def _look(self) -> bool:
-        """Whether the target has ended."""
+        """Whether the target has ended, and nobody waits for it to start again."""
         try:
-            return self._step().ended
+            return _is_over(self._step())
         except NumascopeError as error:
             self._post(SamplerFailed(str(error), fatal=False))
             return False
@@ -128,3 +128,7 @@ class Sampling:
                 bell.wait(_LONGEST_WAIT_S if wait_s is None else min(wait_s, _LONGEST_WAIT_S))
             else:
                 self._post(SteeringDone(finished(job, self._step)))
+
+
+def _is_over(report: Report) -> bool:
+    return report.ended and not report.is_awaited

@@ -29,11 +29,11 @@ def is_stale(report: Report | None, source: ReportSource, *, paused: bool, age_s
 
 
 def state_word(report: Report | None, source: ReportSource, *, paused: bool, age_s: float) -> Span:
-    """The pace (`live 1s`, `×4`), `PAUSED`, `STALE 7s`, `ENDED` or `PARTIAL`, in eight cells or more."""
+    """The pace (`live 1s`, `×4`), `PAUSED`, `STALE 7s`, `ENDED`, `WAITING` or `PARTIAL`, in eight cells or more."""
     if report is None:
         return Span("wait".rjust(8), "dim")
     if report.ended:
-        return Span("ENDED".rjust(8), "warn", bold=True)
+        return Span(("WAITING" if report.is_awaited else "ENDED").rjust(8), "warn", bold=True)
     if paused:
         return Span("PAUSED".rjust(8), "lit", bold=True)
     if is_stale(report, source, paused=paused, age_s=age_s):
@@ -47,6 +47,8 @@ def ended_notice(report: Report) -> str:
     """That the target is gone, and of when the picture is."""
     if RECORDING_ENDS in report.notes:
         return f"END: {RECORDING_ENDS}, {clock(report)}. q quits"
+    if report.is_awaited:
+        return f"ENDED: {report.title}, last seen {clock(report)}; waiting for it to start again. q quits"
     return f"ENDED: {report.title} is gone. This is its last state, {clock(report)}. q quits"
 
 

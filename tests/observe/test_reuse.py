@@ -67,7 +67,7 @@ ready()
 sys.stdin.readline()
 end.set(); one.join()
 while os.path.exists(f"/proc/self/task/{tids[0]}"): pass
-next_pid(tids[0]); thread(after); sleep()
+time.sleep(0.02); next_pid(tids[0]); thread(after); sleep()
 '''
 with program(TARGET) as child:
     sampler = Sampler(HostRoot(), [child.pid])
@@ -155,9 +155,9 @@ import json
 TARGET = """
 def next_pid(number):
     with open("/proc/sys/kernel/ns_last_pid", "w") as file: file.write(str(number - 1))
-keep = [os.fork() for _ in range(3)]
-if 0 in keep: sleep()
-ready()
+for _ in range(3):
+    if os.fork() == 0: sleep()
+ready(); sys.stdin.readline(); print("round", flush=True)
 while True:
     for at in range(400):
         if at % 100 == 0: next_pid(20)
@@ -169,6 +169,7 @@ with program(TARGET) as child:
     sampler = Sampler(HostRoot(), [child.pid])
     strangers = [subprocess.Popen(["sleep", "100"], start_new_session=True) for _ in range(3)]
     first = set(sampler.sample().processes)
+    ask(child, "go")
     wrong, most = 0, 0
     for look in range(200):
         sample = sampler.sample()

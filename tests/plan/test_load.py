@@ -9,7 +9,10 @@ from numascope.errors import InputError
 from numascope.plan.load import load_plan, parse_plan
 from numascope.plan.positions import LARGEST_FILE_BYTES
 
-DIALECTS = 'numascope reads MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory")'
+DIALECTS = (
+    'numascope reads MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '
+    "and the dialects that numascope plan convert --help names"
+)
 
 
 def refusal(path: Path | str) -> str:

@@ -172,12 +172,15 @@ def test_all_in_order_is_said() -> None:
 
 def test_unknown_figures_are_question_marks() -> None:
     """Before the second sample no rate is known, and none is 0."""
-    shown = reports.two_cpus()
+    shown = reports.eight_ranks()
     first = replace(
-        shown, ranks=tuple(replace(one, busy=None, wait_ms_per_s=None, migrations_per_s=None) for one in shown.ranks)
+        shown,
+        ranks=tuple(
+            replace(one, busy=None, wait_ms_per_s=None, migrations_per_s=None, memory=None) for one in shown.ranks
+        ),
     )
 
-    assert plain(ranks_table(first, 80, 9)[1]).split()[-3:] == ["?", "?", "?"]
+    assert plain(ranks_table(first, 80, 9)[1]).split()[-5:] == ["?"] * 5
 
 
 def test_a_picked_finding_is_in_view_where_rows_are_few() -> None:

@@ -22,10 +22,11 @@ _TO_SWITCH: Final = 2
 
 
 class NvmlReport(NamedTuple):
-    """What NVML says: (PCI address, claim) of each GPU, and (address, address, number of NVLinks) of pairs that have any."""
+    """What NVML says: (PCI address, claim) of each GPU, (address, address, number of NVLinks) of pairs that have any, and the address of each index."""
 
     claims: tuple[tuple[str, NodeClaim], ...]
     nvlinks: tuple[tuple[str, str, int], ...]
+    addresses: tuple[str | None, ...] = ()
 
 
 class Nvml(Protocol):
@@ -77,9 +78,11 @@ def _report(library: Nvml) -> NvmlReport:
     claims: list[tuple[str, NodeClaim]] = []
     direct: Counter[tuple[str, str]] = Counter()
     to_switch: dict[str, int] = {}
+    by_index: list[str | None] = []
     for index in range(library.nvmlDeviceGetCount()):
         handle = library.nvmlDeviceGetHandleByIndex(index)
         address = _address(library.nvmlDeviceGetPciInfo(handle))
+        by_index.append(address)
         if address is None:
             continue
         with contextlib.suppress(library.NVMLError):  # an old driver does not have it
@@ -91,7 +94,7 @@ def _report(library: Nvml) -> NvmlReport:
     addresses = sorted(address for address, count in to_switch.items() if count)
     for at, a in enumerate(addresses):
         links.update({(a, b): min(to_switch[a], to_switch[b]) for b in addresses[at + 1 :]})
-    return NvmlReport(tuple(claims), tuple((a, b, count) for (a, b), count in sorted(links.items())))
+    return NvmlReport(tuple(claims), tuple((a, b, count) for (a, b), count in sorted(links.items())), tuple(by_index))
 
 
 def _claim(words: Sequence[int]) -> NodeClaim:

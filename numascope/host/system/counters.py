@@ -10,7 +10,7 @@ from numascope.host.parse_stat import CpuTicks, parse_cpu_ticks
 from numascope.host.root import HostRoot
 
 _SOME: Final = re.compile(rb"some [^\n]*total=(\d+)")
-_FREE: Final = re.compile(rb"MemFree:\s+(\d+) kB")
+_SIZES: Final = re.compile(rb"(MemFree|FilePages|Shmem):\s+(\d+) kB")
 
 
 def cpu_ticks(root: HostRoot) -> dict[int, CpuTicks]:
@@ -18,11 +18,13 @@ def cpu_ticks(root: HostRoot) -> dict[int, CpuTicks]:
     return parse_cpu_ticks(root.read_if_there("proc/stat") or b"")
 
 
-def node_counters(root: HostRoot, node: int) -> tuple[int | None, dict[str, int]]:
-    """A node's free memory (KiB, from its own `meminfo`) and its `numastat` counters (pages since boot)."""
+def node_counters(root: HostRoot, node: int) -> tuple[int | None, int | None, dict[str, int]]:
+    """A node's free memory and page cache without shared memory (KiB, from its own `meminfo`), and its `numastat` counters (pages since boot)."""
     directory = f"sys/devices/system/node/node{node}"
-    free = _FREE.search(root.read_if_there(f"{directory}/meminfo") or b"")
-    return (None if free is None else int(free[1])), parse_numastat(root.read_if_there(f"{directory}/numastat") or b"")
+    sizes = {name: int(kib) for name, kib in _SIZES.findall(root.read_if_there(f"{directory}/meminfo") or b"")}
+    files = sizes.get(b"FilePages")
+    cache_kib = None if files is None else max(0, files - sizes.get(b"Shmem", 0))
+    return sizes.get(b"MemFree"), cache_kib, parse_numastat(root.read_if_there(f"{directory}/numastat") or b"")
 
 
 class RunQueues(NamedTuple):

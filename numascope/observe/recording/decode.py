@@ -9,11 +9,14 @@ import msgspec
 
 from numascope.host.parse_stat import CpuTicks
 from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.balancing import Balancing
 from numascope.observe.interrupts import Interrupt
-from numascope.observe.recording import wire
+from numascope.observe.recording import wire, wire_memory
 from numascope.observe.recording.columns import advanced
 from numascope.observe.recording.decode_threads import Sets, ThreadDecoder, check, kept, kept_threads
 from numascope.observe.recording.format import DamagedError, printable
+from numascope.observe.recording.frames import of_nodes
+from numascope.observe.recording.memory import seen_memory
 from numascope.observe.sample import EMPTY_SAMPLE, NodeCounters, ProcessFacts, Sample, Threads
 from numascope.observe.strangers import Stranger
 
@@ -60,8 +63,7 @@ class FrameDecoder:
         if delta.cpus is not None:
             cpus = _of_cpus(_counted(cpus, delta.cpus))
         if delta.nodes is not None:
-            was = {at: (one.free_kib, one.hit, one.miss, one.foreign, one.other_node) for at, one in nodes.items()}
-            nodes = _of_nodes(_counted(was, delta.nodes))
+            nodes = _of_nodes(_counted(of_nodes(nodes), delta.nodes))
         if delta.strangers is not None:
             strangers = _strangers(delta.strangers)
         self._last = _sample(delta.moment, delta.asides, old, old, threads, facts, cpus, nodes), strangers
@@ -92,6 +94,7 @@ class FrameDecoder:
                 mems_allowed=None if one.mems_allowed is None else self._sets.of(one.mems_allowed),
                 cgroup=None if one.cgroup is None else printable(one.cgroup),
                 inner_pid=one.inner_pid,
+                devices_held=None if one.devices_held is None else tuple(map(printable, one.devices_held)),
             )
             for one in found
         }
@@ -128,8 +131,8 @@ def _of_cpus(counters: Mapping[int, Sequence[int | None]]) -> Mapping[int, CpuTi
 
 
 def _of_nodes(counters: Mapping[int, Sequence[int | None]]) -> Mapping[int, NodeCounters]:
-    if any(len(one) != 5 for one in counters.values()):
-        raise DamagedError("a node has not its five counters")
+    if any(len(one) not in (5, 6) for one in counters.values()):  # five before page cache was kept
+        raise DamagedError("a node has not its counters")
     return {node: NodeCounters(*one) for node, one in counters.items()}
 
 
@@ -152,6 +155,13 @@ def _cgroups(rows: Sequence[wire.CgroupRow]) -> Mapping[str, CgroupLoad]:
 
 def _interrupts(rows: Sequence[wire.InterruptRow]) -> tuple[Interrupt, ...]:
     return tuple(Interrupt(one.irq, printable(one.name), one.cpu, one.per_s) for one in rows)
+
+
+def _balancing(row: wire_memory.BalancingRow) -> Balancing:
+    return Balancing(
+        row.zone_reclaim_mode, row.numa_balancing, row.pte_updates_per_s, row.hint_faults_per_s,
+        row.hint_faults_local_per_s, row.pages_migrated_per_s,
+    )  # fmt: skip
 
 
 def _clocks(old: Mapping[int, int], moves: Mapping[int, int | None] | None) -> Mapping[int, int]:
@@ -188,6 +198,8 @@ def _sample(
         unseen_ns=kept(seen.unseen_ns, unseen),
         clocks_khz=kept(seen.clocks_khz, _clocks(base.clocks_khz, asides.clocks_khz)),
         interrupts=kept(seen.interrupts, interrupts),
+        memory=kept(seen.memory, seen_memory(base.memory, asides.memory)),
+        balancing=base.balancing if asides.balancing is None else _balancing(asides.balancing),
         vanished=moment.vanished,
         denied=_texts(moment.denied, () if before is None else before.denied),
         ended=moment.ended,

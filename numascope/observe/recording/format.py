@@ -57,6 +57,10 @@ _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 _Pid = Annotated[int, msgspec.Meta(ge=0, le=1 << 22)]
 _Device = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 _Wanted = Annotated[list[tuple[_Pid, _Device | None, bool]], msgspec.Meta(max_length=1 << 16)]
+_Number = Annotated[str, msgspec.Meta(max_length=64)]
+_Many = msgspec.Meta(max_length=4096)
+_Rows = Annotated[list[tuple[_Text, _Number]], _Many]
+_Order = tuple[Annotated[list[_Number | None], _Many], _Text, bool]
 _Plan = Annotated[bytes, msgspec.Meta(max_length=MOST_PLAN_BYTES)]
 
 
@@ -78,6 +82,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     plan_source: _Text = ""
     redacted: bool = True
     schema: Literal["numascope.recording/1"] = "numascope.recording/1"
+    roles: Annotated[dict[_Number, _Rows], _Many] = {}
+    """The user's own names of threads: section → start of a name, its role."""
+    device_files: Annotated[dict[_Number, _Number], _Many] = {}
+    device_orders: Annotated[dict[_Number, _Order], _Many] = {}
+    """Which PCI device has which number, with the fields of `DeviceNumbers`."""
 
 
 class DamagedError(ValueError):

@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from numascope.host.parse_stat import CpuTicks
-from numascope.observe.recording import wire
+from numascope.observe.recording import wire, wire_memory
 from numascope.observe.recording.columns import moved
 from numascope.observe.recording.encode_threads import OtherOrderError, encode_row_changes, encode_rows
+from numascope.observe.recording.memory import memory_rows
 from numascope.observe.sample import NodeCounters, ProcessFacts, Sample
 from numascope.observe.strangers import Stranger
 
@@ -38,7 +39,7 @@ def encode_key(sample: Sample, strangers: Sequence[Stranger]) -> bytes:
             rows=encode_rows(threads, range(len(threads.keys)), sample.number),
             facts=[_facts(one) for one in sample.processes.values()],
             cpus=_counters({}, _of_cpus(sample.cpu_ticks)),
-            nodes=_counters({}, _of_nodes(sample.nodes)),
+            nodes=_counters({}, of_nodes(sample.nodes)),
             strangers=_strangers(strangers),
             asides=_asides(sample, None),
         )
@@ -57,7 +58,7 @@ def encode_delta(
                 rows=rows,
                 facts=_fact_changes(before.processes, sample.processes),
                 cpus=_counter_changes(_of_cpus(before.cpu_ticks), _of_cpus(sample.cpu_ticks)),
-                nodes=_counter_changes(_of_nodes(before.nodes), _of_nodes(sample.nodes)),
+                nodes=_counter_changes(of_nodes(before.nodes), of_nodes(sample.nodes)),
                 strangers=None if tuple(strangers) == tuple(strangers_before) else _strangers(strangers),
                 asides=_asides(sample, before),
             )
@@ -103,6 +104,7 @@ def _facts(process: ProcessFacts) -> wire.Facts:
         mems_allowed=None if process.mems_allowed is None else f"{process.mems_allowed.bits:x}",
         cgroup=process.cgroup,
         inner_pid=process.inner_pid,
+        devices_held=None if process.devices_held is None else list(process.devices_held),
     )
 
 
@@ -121,8 +123,12 @@ def _of_cpus(ticks: Mapping[int, CpuTicks]) -> _Counters:
     return {cpu: tuple(one) for cpu, one in ticks.items()}
 
 
-def _of_nodes(nodes: Mapping[int, NodeCounters]) -> _Counters:
-    return {node: (one.free_kib, one.hit, one.miss, one.foreign, one.other_node) for node, one in nodes.items()}
+def of_nodes(nodes: Mapping[int, NodeCounters]) -> _Counters:
+    """Node → its counters, in the order in which a frame has them."""
+    return {
+        node: (one.free_kib, one.hit, one.miss, one.foreign, one.other_node, one.cache_kib)
+        for node, one in nodes.items()
+    }
 
 
 _UNKNOWN: Final = (None,) * 6
@@ -160,4 +166,8 @@ def _asides(sample: Sample, before: Sample | None) -> wire.Asides:
         interrupts=None
         if before is not None and before.interrupts == interrupts
         else [wire.InterruptRow(*one) for one in interrupts],
+        memory=memory_rows({} if before is None else before.memory, sample.memory) or None,
+        balancing=None
+        if before is not None and before.balancing == sample.balancing
+        else wire_memory.BalancingRow(*sample.balancing),
     )

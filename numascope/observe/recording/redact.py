@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from numascope.host.system.cgroup_load import CgroupLoad
 from numascope.observe.jobs.schemes import LAUNCHERS
 from numascope.observe.jobs.served import TITLE
-from numascope.host.system.cgroup_load import CgroupLoad
 from numascope.observe.sample import ProcessFacts
 
 HIDDEN: Final = "…"

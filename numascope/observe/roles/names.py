@@ -53,6 +53,11 @@ class OwnNames:
         self._sections = {section: tuple(names) for section, names in sections.items()}
         self._tables: dict[str, NameTable] = {}
 
+    @property
+    def rows(self) -> dict[str, list[tuple[str, str]]]:
+        """Section → start and role of each name, as a recording keeps them."""
+        return {section: [(one.start, one.role) for one in names] for section, names in self._sections.items()}
+
     def table(self, framework: str) -> NameTable:
         """The names that hold in processes of a framework."""
         found = self._tables.get(framework)

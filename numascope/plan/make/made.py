@@ -19,10 +19,11 @@ class NoPlanError(NumascopeError):
 
 
 class RoleCpus(NamedTuple):
-    """One role's CPUs; `any` is the whole process."""
+    """One role's CPUs; `any` is the whole process. With `nodes` it is meant to follow the CPUs of these nodes."""
 
     role: str
     cpus: CpuSet
+    nodes: CpuSet | None = None
 
 
 class Share(NamedTuple):

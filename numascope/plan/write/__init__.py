@@ -1,1 +1,1 @@
-"""A made plan as text: MindSpore's JSON, and the launch lines of numactl, taskset and torchrun."""
+"""A plan as text: MindSpore's JSON and numascope's own, launch lines, variables, and what others bind by."""

@@ -1,53 +1,123 @@
-"""A made plan as lines that start its ranks: by numactl, by taskset, by torchrun."""
+"""A plan as lines that start its ranks: by numactl, by taskset, by torchrun, by msrun."""
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from numascope.host.text import safe_text
-from numascope.plan.make.made import Made, Share
+from numascope.machine.objects import Machine
+from numascope.plan.make.made import Made
+from numascope.plan.objects import MemoryPolicy
+from numascope.plan.write.outline import MEMORY, Outline, Part, Setting, outline_of_made
+from numascope.plan.write.reduce import Losses
 
 PLACEHOLDER: Final = ("COMMAND",)
 
+_OPTIONS: Final[Mapping[MemoryPolicy, str]] = {
+    "bind": "membind", "preferred": "preferred", "preferred-many": "preferred-many", "interleave": "interleave",
+    "weighted-interleave": "weighted-interleave",
+}  # fmt: skip
 
-def numactl_words(share: Share) -> list[str]:
-    """`numactl --physcpubind=… --membind=…`: exactly the planned CPUs, of all roles together."""
-    memory = [] if share.memory is None else [f"--membind={share.memory}"]
-    return ["numactl", f"--physcpubind={share.cpus}", *memory]
+
+def numactl_words(part: Part) -> list[str]:
+    """`numactl --physcpubind=… --membind=…`: exactly the planned CPUs, of all roles together, or those of the planned nodes."""
+    words = ["numactl"]
+    if part.nodes is not None:
+        words.append(f"--cpunodebind={part.nodes}")
+    elif part.cpus:
+        words.append(f"--physcpubind={part.cpus}")
+    if part.memory is not None:
+        words.append("--localalloc" if part.policy == "local" else f"--{_OPTIONS[part.policy]}={part.memory}")
+    return words
 
 
-def taskset_words(share: Share) -> list[str]:
+def taskset_words(part: Part) -> list[str]:
     """`taskset -c …`; it binds no memory."""
-    return ["taskset", "-c", str(share.cpus)]
+    return ["taskset", "-c", str(part.cpus)]
 
 
 def launch_lines(made: Made, tool: str, command: Sequence[str]) -> list[str]:
     """One line for each rank, its device in a comment before it."""
+    return list(_lines(_devices(outline_of_made(made)), tool, command))
+
+
+def prefix_text(outline: Outline, tool: str, setting: Setting) -> str:
+    """The lines of numactl or taskset."""
+    return "\n".join([*_lines(outline.parts, tool, setting.command), ""])
+
+
+def _devices(outline: Outline) -> list[Part]:
+    return [part for part in outline.parts if part.subject.device is not None]
+
+
+def _lines(parts: Sequence[Part], tool: str, command: Sequence[str]) -> Iterator[str]:
     words_of = numactl_words if tool == "numactl" else taskset_words
-    lines = []
-    for share in made.shares:
-        lines += [f"# {safe_text(str(share.seat))}", shlex.join([*words_of(share), *(command or PLACEHOLDER)])]
-    return lines
+    for part in parts:
+        yield f"# {safe_text(part.label)}"
+        yield shlex.join([*words_of(part), *(command or PLACEHOLDER)])
 
 
 def torchrun_lines(made: Made, command: Sequence[str]) -> list[str]:
     """One line where torchrun makes this very plan by itself, else a script for `torchrun --no-python SCRIPT COMMAND`."""
-    ranks = len(made.shares)
-    is_in_order = [share.seat.number for share in made.shares] == list(range(ranks))
-    if made.torch_mode is not None and is_in_order:
-        options = [f"--nproc-per-node={ranks}", f"--numa-binding={made.torch_mode}"]
+    parts = _devices(outline_of_made(made))
+    if made.torch_mode is not None and [part.subject.device for part in parts] == list(range(len(parts))):
+        options = [f"--nproc-per-node={len(parts)}", f"--numa-binding={made.torch_mode}"]
         return [shlex.join(["torchrun", *options, *(command or PLACEHOLDER)])]
+    return _script(parts, command)
+
+
+def torchrun_text(outline: Outline, setting: Setting) -> str:
+    """The script for `torchrun --no-python SCRIPT COMMAND`."""
+    return "\n".join([*_script(outline.parts, setting.command), ""])
+
+
+def _script(parts: Sequence[Part], command: Sequence[str]) -> list[str]:
     shown = safe_text(shlex.join(command or PLACEHOLDER))  # on one line: what follows a line break is no comment
     lines = [
         "#!/bin/sh",
-        f"# torchrun --nproc-per-node={ranks} --no-python ./THIS-FILE {shown}",
+        f"# torchrun --nproc-per-node={len(parts)} --no-python ./THIS-FILE {shown}",
         'case "$LOCAL_RANK" in',
     ]
     lines += [
-        f'{at}) exec {shlex.join(numactl_words(share))} "$@" ;;  # {safe_text(str(share.seat))}'
-        for at, share in enumerate(made.shares)
+        f'{at}) exec {shlex.join(numactl_words(part))} "$@" ;;  # {safe_text(part.label)}'
+        for at, part in enumerate(parts)
     ]
-    unplanned = f'echo "no CPUs are planned for LOCAL_RANK=$LOCAL_RANK: this plan has {ranks}" >&2'
+    unplanned = f'echo "no CPUs are planned for LOCAL_RANK=$LOCAL_RANK: this plan has {len(parts)}" >&2'
     return [*lines, f"*) {unplanned}; exit 1 ;;", "esac"]
+
+
+def msrun_text(outline: Outline, setting: Setting) -> str:
+    """`msrun --bind_core={…} --bind_numa={…}`: what both options name is bound to both, what one names to that."""
+    core = {_key(part): str(part.cpus).split(",") if part.cpus and part.nodes is None else [] for part in outline.parts}
+    numa = {_key(part): [] if part.memory is None else str(part.memory).split(",") for part in outline.parts}
+    ranks = len(_devices(outline))
+    words = ["msrun", *([f"--worker_num={ranks}", f"--local_worker_num={ranks}"] if ranks else [])]
+    words += [f"--bind_core={json.dumps(core)}"] if any(core.values()) else []
+    words += [f"--bind_numa={json.dumps(numa)}"] if any(numa.values()) else []
+    return shlex.join([*words, *(setting.command or PLACEHOLDER)]) + "\n"
+
+
+def _key(part: Part) -> str:
+    return str(part.subject)
+
+
+def settle_msrun(outline: Outline, machine: Machine, losses: Losses) -> Outline:
+    """CPUs go by nodes with msrun only where the memory is bound to the same ones, and memory never without CPUs."""
+    del machine
+    parts = []
+    for part in outline.parts:
+        settled = part
+        if part.nodes is not None and (part.memory != part.nodes or part.policy != "bind"):
+            one = part.roles[0]
+            losses.add(
+                part.subject, one.role, f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
+            )
+            settled = part._replace(roles=(one._replace(nodes=None),))
+        if not part.cpus and part.memory is not None:
+            losses.add(part.subject, MEMORY, f"memory of {part.subject}: msrun would bind its CPUs with it")
+            settled = part._replace(memory=None, policy="bind")
+        parts.append(settled)
+    return outline._replace(parts=tuple(parts))

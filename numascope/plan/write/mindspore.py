@@ -1,4 +1,4 @@
-"""A made plan as MindSpore's unified bind JSON."""
+"""A plan as MindSpore's unified bind JSON, and as numascope's own, which says more."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
-from numascope.plan.make.made import WHOLE_PROCESS, Made, Share
-from numascope.plan.mindspore import MODULES
+from numascope.machine.objects import Machine
+from numascope.plan.make.made import WHOLE_PROCESS, Made, RoleCpus
+from numascope.plan.mindspore import MODULES, OWN_KEY, OWN_VERSION
+from numascope.plan.write.outline import Outline, Part, Setting, outline_of_made
+from numascope.plan.write.reduce import Losses
 
 
 def mindspore_text(made: Made, indent: int = 2) -> str:
@@ -15,24 +18,82 @@ def mindspore_text(made: Made, indent: int = 2) -> str:
     strange = sorted({one.role for share in made.shares for one in share.roles} - {*MODULES, WHOLE_PROCESS})
     if strange:
         raise UsageError(
-            f"MindSpore has no module {', '.join(strange)}: leave it out of --roles, or give --to numactl or --json"
+            f"MindSpore has no module {', '.join(strange)}: leave it out of --roles, or give --to numascope or --json"
         )
-    cpus: dict[str, object] = {f"device{share.seat.number}": _modules(share) for share in made.shares}
-    if made.scheduler:
-        cpus["scheduler"] = {"main": str(made.scheduler)}
-    memory = {f"device{share.seat.number}": _nodes(share.memory) for share in made.shares if share.memory}
-    config = {
-        "bind_cpu_mode": "cpu",
-        "bind_memory_mode": "numa" if memory else "none",
-        "actor_thread_fix_bind": made.fixed_actors,
-    }
-    document = {"bind_config": config, "bind_cpu": cpus, **({"bind_memory": memory} if memory else {})}
+    return _text(_document(outline_of_made(made), own=False), indent)
+
+
+def mindspore_form(outline: Outline, setting: Setting) -> str:
+    """MindSpore's unified bind JSON of what it can say."""
+    by_nodes = [part for part in outline.parts if part.roles]
+    if by_nodes and all(part.nodes is not None and part.roles[0].role == "main" for part in by_nodes):
+        return _text(_by_nodes(outline), setting.indent)
+    return _text(_document(outline, own=False), setting.indent)
+
+
+def numascope_form(outline: Outline, setting: Setting) -> str:
+    """The own bind JSON of numascope (docs/plan.schema.json)."""
+    return _text({OWN_KEY: OWN_VERSION, **_document(outline, own=True)}, setting.indent)
+
+
+def _text(document: dict[str, object], indent: int) -> str:
     return json.dumps(document, indent=indent) + "\n"
 
 
-def _modules(share: Share) -> dict[str, str]:
-    return {("main" if one.role == WHOLE_PROCESS else one.role): str(one.cpus) for one in share.roles}
+def _document(outline: Outline, *, own: bool) -> dict[str, object]:
+    cpus = {
+        str(part.subject): {_role(one, own=own): _cpus(one, own=own) for one in part.roles}
+        for part in outline.parts
+        if part.roles
+    }
+    memory = {str(part.subject): _memory(part) for part in outline.parts if part.memory is not None}
+    config = {
+        "bind_cpu_mode": "cpu" if cpus else "none",
+        "bind_memory_mode": "numa" if memory else "none",
+        "actor_thread_fix_bind": outline.fixed_actors,
+    }
+    return {"bind_config": config, "bind_cpu": cpus, **({"bind_memory": memory} if memory else {})}
 
 
-def _nodes(nodes: CpuSet) -> int | str:
+def _by_nodes(outline: Outline) -> dict[str, object]:
+    memory = {str(part.subject): _memory(part) for part in outline.parts if part.memory is not None}
+    cpus = {str(part.subject): _ids(part.nodes) for part in outline.parts if part.nodes is not None}
+    config = {"bind_cpu_mode": "numa", "bind_memory_mode": "numa" if memory else "none"}
+    return {"bind_config": config, "bind_cpu": cpus, **({"bind_memory": memory} if memory else {})}
+
+
+def _role(one: RoleCpus, *, own: bool) -> str:
+    return "main" if one.role == WHOLE_PROCESS and not own else one.role
+
+
+def _cpus(one: RoleCpus, *, own: bool) -> object:
+    return {"nodes": _ids(one.nodes)} if own and one.nodes is not None else str(one.cpus)
+
+
+def _memory(part: Part) -> object:
+    nodes = part.memory
+    assert nodes is not None  # noqa: S101  (the caller asks of bound memory)
+    if part.policy == "bind":
+        return _ids(nodes)
+    return {"policy": part.policy, **({"nodes": _ids(nodes)} if nodes else {})}
+
+
+def _ids(nodes: CpuSet) -> int | str:
     return nodes.first if len(nodes) == 1 else str(nodes)
+
+
+def settle_mindspore(outline: Outline, machine: Machine, losses: Losses) -> Outline:
+    """Nodes in the place of CPUs, where every subject with CPUs has nodes; else the CPUs that they have here."""
+    del machine
+    if all(
+        part.nodes is not None and part.roles[0].role in ("main", WHOLE_PROCESS) for part in outline.parts if part.roles
+    ):
+        return outline
+    parts = []
+    for part in outline.parts:
+        for one in part.roles:
+            if one.nodes is not None:
+                text = f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
+                losses.add(part.subject, one.role, text)
+        parts.append(part._replace(roles=tuple(one._replace(nodes=None) for one in part.roles)))
+    return outline._replace(parts=tuple(parts))

@@ -17,10 +17,10 @@ SEAT_CPUS: Final = 4
 SCHEDULER: Final = "S"
 
 _ROLES: Final = {
-    "main": "m", "runtime": "r", "pynative": "p", "minddata": "d", "loader": "l", "kernel pool": "k", "omp": "o",
-    "comm": "c", "autograd": "a", "housekeeping": "h",
+    "main": "m", "runtime": "r", "pynative": "p", "minddata": "d", "loader": "l", "kernel": "k", "omp": "o",
+    "comm": "c", "autograd": "a", "housekeeping": "h", "engine": "e", "frontend": "f",
 }  # fmt: skip
-"""Second column of wide cells."""
+"""Second column of wide cells; roles that no plan speaks of and that seldom run have none."""
 
 
 class Cell(NamedTuple):

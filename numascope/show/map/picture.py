@@ -9,7 +9,7 @@ from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.review.report import Placement, Report
 from numascope.show.canvas import fitted
-from numascope.show.cpu_words import interrupt_words, load_words
+from numascope.show.cpu_words import balancing_words, interrupt_words, load_words
 from numascope.show.glyphs import CELLS, FRAME
 from numascope.show.ink import Line, Span
 from numascope.show.map.cells import MapCells, map_cells
@@ -191,14 +191,18 @@ def cell_words(report: Report, cells: MapCells, cpus: tuple[int, ...]) -> str:
 
 
 def _node_words(report: Report, node: int | None) -> list[str]:
-    """The node's free memory and the pages that missed it or went elsewhere, where its counters move."""
+    """The node's free memory and page cache, the pages that missed it or went elsewhere, where its counters move, and NUMA balancing."""
     rates = None if node is None else report.nodes.get(node)
     if rates is None:
         return []
-    parts = [] if rates.free_kib is None else [f"{rates.free_kib / 2**20:.1f} GiB free"]
+    sizes = (("free", rates.free_kib), ("page cache", rates.cache_kib))
+    parts = [f"{kib / 2**20:.1f} GiB {word}" for word, kib in sizes if kib is not None]
     counters = (("missed", rates.miss), ("foreign", rates.foreign), ("from afar", rates.other_node))
     parts.extend(f"{word} {rate:.0f} pages/s" for word, rate in counters if rate is not None and rate >= 1)
-    return [f"N{node}: {', '.join(parts)}"] if parts else []
+    return [
+        *([f"N{node}: {', '.join(parts)}"] if parts else []),
+        *filter(None, [balancing_words(report.sample.balancing)]),
+    ]
 
 
 def _around(machine: Machine, cpu: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,20 @@ from random import Random
 from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
+from numascope.host.maps import Kind
 from numascope.host.parse_sched import SchedCounters, Scheduling
 from numascope.host.parse_stat import CpuTicks
 from numascope.host.system.cgroup_load import CgroupLoad
+from numascope.observe.balancing import Balancing
 from numascope.observe.interrupts import Interrupt
+from numascope.observe.interval import Interval
 from numascope.observe.recording.format import Header
 from numascope.observe.recording.frames import Frame
 from numascope.observe.recording.reader import open_recording
 from numascope.observe.recording.writer import Recorder
 from numascope.observe.sample import NodeCounters, ProcessFacts, Sample, ThreadKey, Threads
+from numascope.observe.seen_memory import PolicyGroup, SeenMemory
+from numascope.observe.share import MemoryShare, NodeShare, Share
 from numascope.observe.strangers import Stranger
 
 HEADER = Header(
@@ -198,6 +204,40 @@ _FACTS = st.builds(
     inner_pid=st.none() | st.integers(1, 9),
 )
 _BIG = st.integers(0, 2**64 - 1)
+_PART = st.floats(0, 1)
+_SMALL = st.integers(0, 9)
+_SHARE = st.builds(
+    Share,
+    _SMALL,
+    _SMALL,
+    st.none() | _BIG,
+    st.none()
+    | st.lists(st.builds(NodeShare, _SMALL, _SMALL, st.builds(Interval, _PART, _PART, _PART), _BIG), max_size=2).map(
+        tuple
+    ),
+    st.just(math.inf) | st.floats(0, 1e6),
+    _PART,
+)
+_MEMORY = st.builds(
+    SeenMemory,
+    _BIG,
+    _BIG,
+    st.builds(
+        MemoryShare,
+        _SHARE,
+        st.dictionaries(
+            st.builds(Kind, st.sampled_from(["heap", "huge"]), st.none() | st.just(2048)), _SHARE, max_size=2
+        ),
+        st.sampled_from(["", "PAGEMAP_SCAN"]),
+        _TEXT,
+        st.lists(_TEXT, max_size=2).map(tuple),
+        _BIG,
+    ),
+    st.lists(
+        st.builds(PolicyGroup, st.none() | _TEXT, _SMALL, st.lists(_SMALL, max_size=3).map(tuple)), max_size=2
+    ).map(tuple),
+)
+_PER_S = st.none() | st.floats(0, 1e9)
 SAMPLES = st.builds(
     Sample,
     number=st.integers(20, 2**40),
@@ -208,7 +248,7 @@ SAMPLES = st.builds(
         lambda facts: {pid: replace(one, pid=pid) for pid, one in facts.items()}
     ),
     cpu_ticks=st.dictionaries(st.integers(0, 3), st.builds(CpuTicks, *[_BIG] * 6)),
-    nodes=st.dictionaries(st.integers(0, 2), st.builds(NodeCounters, *[_COUNTER] * 5)),
+    nodes=st.dictionaries(st.integers(0, 2), st.builds(NodeCounters, *[_COUNTER] * 6)),
     cgroups=st.dictionaries(
         _TEXT,
         st.builds(CgroupLoad, st.none() | st.floats(0, 999), _TEXT, *[_COUNTER] * 6, pressure_is_own=st.booleans()),
@@ -227,10 +267,12 @@ SAMPLES = st.builds(
     cost_ns=_BIG,
     own_ns=_BIG,
     notes=st.lists(_TEXT, max_size=2).map(tuple),
+    memory=st.dictionaries(st.integers(1, 4), _MEMORY, max_size=3).map(lambda memory: dict(sorted(memory.items()))),
+    balancing=st.builds(Balancing, st.none() | _SMALL, st.none() | _SMALL, *[_PER_S] * 4),
 )
 
 
-_ASIDES = ("cgroups", "unseen_ns", "clocks_khz", "interrupts")
+_ASIDES = ("cgroups", "unseen_ns", "clocks_khz", "interrupts", "memory", "balancing")
 
 
 @st.composite

@@ -1,0 +1,193 @@
+"""The body of `numascope plan check`: a plan, a machine and what is known of host and job, to findings and an exit code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import click
+
+from numascope.cli.arguments import refuse_empty
+from numascope.cli.machine_source import Found, Wanted, opened_machine
+from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
+from numascope.cli.plan_options import cpu_list, role_sizes
+from numascope.errors import InputError, UsageError
+from numascope.host.pci.irqs import read_device_irqs
+from numascope.host.system.cgroups import cpuset_of
+from numascope.host.system.node_memory import read_node_memory
+from numascope.host.text import safe_text
+from numascope.machine.objects import Machine
+from numascope.plan.check.objects import DeviceIrqs, HostFacts, JobFacts, Question
+from numascope.plan.check.run import Checked, check_document, check_plan, is_for_mindspore, refused_by_torch, view_of
+from numascope.plan.given import read_given
+from numascope.plan.load import read_plan_document, read_plan_file
+from numascope.plan.make.made import NoPlanError
+from numascope.plan.make.seats import Seats, found_seats, given_seats
+from numascope.plan.objects import Plan
+from numascope.plan.positions import Value
+from numascope.plan.why import owners_of
+from numascope.show.plan_check import Told, check_document_json, check_lines, outcome_of_check
+
+if TYPE_CHECKING:
+    from numascope.cpuset import CpuSet
+    from numascope.host.root import HostRoot
+    from numascope.review.outcome import FailOn
+
+_TORCH: Final = "torch:"
+_MARK: Final = b"\xef\xbb\xbf"
+_V1_CPUS: Final = "sys/fs/cgroup/cpuset/cpuset.cpus"
+_V2_SIGN: Final = "sys/fs/cgroup/cgroup.controllers"
+_LEAST_WIDTH: Final = 40
+
+
+class Given(NamedTuple):
+    """The options of `plan check` as click gives them."""
+
+    name: str
+    job: int | None
+    devices: tuple[str, ...]
+    allowed: str | None
+    threads: str | None
+    fail_on: str
+    as_json: bool
+    root: str | None
+    capture: str | None
+    inside: str | None
+    xml: str | None
+    synthetic: str | None
+    width: int | None
+    ascii_only: bool
+    color: str
+
+
+def check(given: Given) -> int:
+    """Prints what was found and gives the exit code; UsageError, InputError (2), TargetGoneError (4)."""
+    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
+    refuse_empty("--allowed", given.allowed)
+    refuse_empty("--threads", given.threads)
+    if given.job is not None and any((given.root, given.capture, given.xml, given.synthetic)):
+        raise UsageError("--job is of this host: leave --root, --capture, --xml and --synthetic out")
+    with opened_machine(wanted) as found:
+        scene = _scene(given, found)
+        plan, checked = _checked(given.name, scene)
+        told = Told(checked, plan, scene.machine, scene.cpuset, scene.job, cast("FailOn", given.fail_on))
+        outcome = outcome_of_check(told)
+        if given.as_json:
+            echo_json(check_document_json(told, safe_text(given.name)))
+        else:
+            lines = check_lines(told, safe_text(given.name), max(_LEAST_WIDTH, terminal_width(given.width)))
+            echo_lines(lines, colour=wants_colour(given.color), ascii_only=given.ascii_only)
+        return outcome.code
+
+
+class _Scene(NamedTuple):
+    """Everything but the plan."""
+
+    machine: Machine
+    seats: Seats | None
+    cpuset: CpuSet
+    mask: CpuSet
+    host: HostFacts
+    job: JobFacts | None
+    threads: Mapping[str, int]
+
+
+def _scene(given: Given, found: Found) -> _Scene:
+    machine = found.machine
+    seats = given_seats(machine, given.devices) if given.devices else None
+    job = None
+    if given.job is not None:
+        from numascope.cli.plan_job import job_facts
+
+        job = job_facts(given.job, given.name)
+    cpuset, mask = _usable(given, found, job)
+    where = (seats or _seats(machine, ("npu",))).seats
+    host = _host(found.root, [seat.address for seat in where if seat.address is not None], given.name)
+    return _Scene(machine, seats, cpuset, mask, host, job, _threads(given.threads))
+
+
+def _usable(given: Given, found: Found, job: JobFacts | None) -> tuple[CpuSet, CpuSet]:
+    """What the cpuset gives, and what of it the launcher's own mask: of the job, as the user says, or of this shell."""
+    cpus = found.machine.cpus
+    limit = cpus.allowed
+    if found.root is not None and found.root.is_live:
+        limit = cpuset_of(found.root, None).cpus
+    if job is not None and job.cpuset is not None:
+        limit = job.cpuset
+    cpuset = cpus.online if limit is None else cpus.online & limit
+    if given.allowed is not None:
+        return cpuset, cpuset & cpu_list("--allowed", given.allowed, found.machine)
+    mask = cpus.allowed if job is None else job.mask
+    return cpuset, cpuset if mask is None else cpuset & mask
+
+
+def _threads(text: str | None) -> Mapping[str, int]:
+    try:
+        return role_sizes(text) or {}
+    except UsageError as error:
+        raise UsageError(str(error).replace("--roles", "--threads").replace("CPUs", "threads")) from None
+
+
+def _host(root: HostRoot | None, addresses: list[str], name: str) -> HostFacts:
+    if root is None:
+        return HostFacts(is_link=os.path.islink(name))
+    has_v1: bool | None = root.read_if_there(_V1_CPUS, 1 << 16) is not None
+    if not has_v1 and not root.is_live and root.read_if_there(_V2_SIGN, 1 << 12) is None:
+        has_v1 = None
+    tools = {tool: shutil.which(tool) is not None for tool in ("numactl", "taskset")} if root.is_live else None
+    irqs = tuple(DeviceIrqs(address, read_device_irqs(root, address)) for address in addresses)
+    cache = {one.node: one.cache_kib for one in read_node_memory(root) if one.cache_kib is not None}
+    return HostFacts(has_v1, tools, irqs, cache, os.path.islink(name))
+
+
+def _seats(machine: Machine, kinds: tuple[str, ...]) -> Seats:
+    """Where the machine's own devices sit; none where it has none."""
+    found = found_seats(machine, kinds, 1)
+    return Seats(()) if found.are_dealt else found
+
+
+def _checked(name: str, scene: _Scene) -> tuple[Plan | None, Checked]:
+    """The plan, where it can be read, and what is found; InputError where the file is no plan at all."""
+    path = safe_text(name)
+    data = b"" if name.startswith(_TORCH) else read_plan_file(name)
+    document = _document(path, data)
+    # What torch and msrun compute depends on what their launcher may use.
+    seen = scene.machine._replace(cpus=scene.machine.cpus._replace(allowed=scene.mask))
+    plan, refusal = None, None
+    try:
+        plan = read_given(name, seen, scene.seats)
+    except NoPlanError as failure:
+        return None, refused_by_torch(path, failure)
+    except InputError as failure:
+        if document is None:
+            raise
+        refusal = failure
+    question = None if plan is None else _question(plan, scene)
+    if document is not None:
+        view = view_of(scene.machine, scene.cpuset, scene.host)
+        mark = data.startswith(_MARK)
+        return plan, check_document(path, document, view, question, refusal, has_mark=mark)
+    assert question is not None  # noqa: S101  (without a document what cannot be read was raised)
+    return plan, check_plan(question)
+
+
+def _document(path: str, data: bytes) -> Value | None:
+    """The JSON of a plan that is meant for MindSpore; None: it is another form. InputError where it is broken."""
+    if data.removeprefix(_MARK).lstrip()[:1] != b"{":
+        return None
+    document = read_plan_document(path, data)
+    return document if is_for_mindspore(document) else None
+
+
+def _question(plan: Plan, scene: _Scene) -> Question:
+    kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
+    seats = scene.seats or _seats(scene.machine, kinds)
+    owners = owners_of(plan, scene.machine, seats.seats)
+    return Question(owners, scene.cpuset, scene.mask, scene.host, scene.job, scene.threads)
+
+
+def run(given: Given) -> None:
+    """As `check`, and ends with its exit code."""
+    raise click.exceptions.Exit(check(given))

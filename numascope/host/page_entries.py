@@ -1,0 +1,35 @@
+"""Which pages of a window are in memory, and which of these this process alone maps, from the entries of `pagemap`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Final
+
+from numascope.host.pagemap import PAGE_BYTES, PageMap
+from numascope.host.root import as_host_error
+
+ABSENT: Final = 0
+SHARED: Final = 1
+ALONE: Final = 2
+
+_ENTRY_BYTES: Final = 8
+_PRESENT: Final = 0x80
+_EXCLUSIVE: Final = 0x01
+_WHAT: Final = bytes(ABSENT if not byte & _PRESENT else ALONE if byte & _EXCLUSIVE else SHARED for byte in range(256))
+"""The highest byte of an entry: bit 63 in memory, bit 56 mapped by this process alone (Documentation/admin-guide/mm/pagemap.rst)."""
+
+
+class PageEntries(PageMap):
+    """The kept `pagemap` of a process, whose entries also tell what other processes map too."""
+
+    def states(self, start: int, end: int) -> bytes:
+        """ABSENT, SHARED or ALONE for each page between two addresses; empty once the process is gone. DeniedError."""
+        size, place = ((at // PAGE_BYTES) * _ENTRY_BYTES for at in (end - start, start))
+        try:
+            raw = os.pread(self._file, size, place)
+        except OSError as error:
+            if error.errno == errno.EFAULT:  # beyond the end of what a process can address
+                return b""
+            raise as_host_error(error, self._path) from error
+        return raw[_ENTRY_BYTES - 1 :: _ENTRY_BYTES].translate(_WHAT)

@@ -1,0 +1,117 @@
+"""CPUs and nodes that a plan names and that cannot be used: not there, offline, outside the cpuset, isolated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from numascope.cpuset import CpuSet
+from numascope.plan.check.objects import CheckFinding, Hit, Question, Severity, gathered, plural
+from numascope.plan.objects import Rule
+from numascope.plan.resolve import PYNATIVE_QUEUES
+from numascope.plan.why import role_words
+
+_REFUSING: Final = ("mindspore", "msrun")
+"""Dialects whose launcher ends where a single CPU of its plan is not there; others run on what is left."""
+
+
+def unusable_cpus(question: Question) -> tuple[CheckFinding, ...]:
+    """`cpu-absent`, `cpu-offline`, `cpu-denied`: whoever is bound there is refused, or gets what is left."""
+    cpus = question.owners.machine.cpus
+    online = cpus.online
+    has = f"this machine has the CPUs {cpus.present}"
+    return (
+        *_lost(question, "cpu-absent", lambda one: one - cpus.present, "not on this machine", has),
+        *_lost(question, "cpu-offline", lambda one: one & cpus.offline, "offline", f"online are {online}"),
+        *_lost(
+            question,
+            "cpu-denied",
+            lambda one: (one & online) - question.cpuset,
+            "outside the cpuset",
+            f"allowed are {question.cpuset or 'none'}",
+        ),
+    )
+
+
+def _lost(
+    question: Question, rule: str, lost_of: Callable[[CpuSet], CpuSet], words: str, known: str
+) -> Iterator[CheckFinding]:
+    hits: dict[Severity, list[Hit]] = {"error": [], "warning": []}
+    for one in question.owners.plan.rules:
+        lost = lost_of(one.cpus)
+        if not lost:
+            continue
+        left = one.cpus & question.cpuset
+        severity: Severity = "error" if _refuses(question) or not left else "warning"
+        told = f"{plural(len(lost), 'CPU')} of {role_words(one)} {'is' if len(lost) == 1 else 'are'} {words}: {lost}"
+        hits[severity].append(Hit(one.place, told, "" if left or _refuses(question) else "nothing is left of it"))
+    outcome = (
+        "MindSpore ends before it starts anybody" if _refuses(question) else "the kernel binds to what is left, or not"
+    )
+    remedy = f"plan CPUs of {question.cpuset or 'another machine'}"
+    for severity in ("error", "warning"):
+        yield from gathered(rule, severity, hits[severity], remedy, (known, outcome))
+
+
+def _refuses(question: Question) -> bool:
+    return question.owners.plan.dialect in _REFUSING
+
+
+def unusable_nodes(question: Question) -> tuple[CheckFinding, ...]:
+    """`node-absent`, `node-empty`: nodes of a plan in numa mode that are not there, or have no CPU to run on."""
+    machine = question.owners.machine
+    known = CpuSet.of(node.id for node in machine.nodes)
+    able = CpuSet.of(node.id for node in machine.nodes if node.cpus & question.cpuset)
+    absent, empty = [], []
+    for rule in question.owners.plan.rules:
+        if rule.nodes is None:
+            continue
+        if rule.nodes - known:
+            absent.append(Hit(rule.place, f"node {rule.nodes - known} of {role_words(rule)} is not on this machine"))
+        if (rule.nodes & known) - able:
+            empty.append(Hit(rule.place, f"node {(rule.nodes & known) - able} of {role_words(rule)} has no usable CPU"))
+    remedy = f"name a node of {able}"
+    return (
+        *gathered("node-absent", "error", absent, remedy, (f"this machine has the nodes {known or 'none'}",)),
+        *gathered("node-empty", "error", empty, remedy, ("numactl --cpunodebind is refused there (EINVAL)",)),
+    )
+
+
+def isolated_cpus(question: Question) -> tuple[CheckFinding, ...]:
+    """`cpu-isolated`: the kernel balances no thread there, so all threads of a set stay on one of its CPUs."""
+    cpus = question.owners.machine.cpus
+    apart = cpus.isolated | cpus.partitioned
+    piled: list[Hit] = []
+    alone: list[Hit] = []
+    for rule in question.owners.plan.rules if apart else ():
+        found = rule.cpus & apart
+        if not found:
+            continue
+        text = (
+            f"{plural(len(found), 'CPU')} of {role_words(rule)} {'is' if len(found) == 1 else 'are'} isolated: {found}"
+        )
+        (alone if _one_thread_each(question, rule) else piled).append(Hit(rule.place, text))
+    return (
+        *gathered(
+            "cpu-isolated",
+            "warning",
+            piled,
+            "plan CPUs that are not isolated, or give each thread a CPU of its own",
+            (f"isolated here: {apart}", "no thread is moved there: several threads of one set share one CPU"),
+        ),
+        *gathered(
+            "cpu-isolated",
+            "info",
+            alone,
+            "nothing to do where this is wanted",
+            ("each thread has one CPU there, which nothing else disturbs",),
+        ),
+    )
+
+
+def _one_thread_each(question: Question, rule: Rule) -> bool:
+    """Whether MindSpore binds each thread of this role to one CPU."""
+    if question.owners.plan.dialect != "mindspore":
+        return False
+    fixed = rule.role == "runtime" and question.owners.plan.fixed_actors
+    return fixed or (rule.role == "pynative" and len(rule.cpus) >= len(PYNATIVE_QUEUES))

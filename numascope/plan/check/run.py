@@ -1,0 +1,114 @@
+"""A whole check: the framework's own answer, then every rule on the machine, sorted by weight and place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from numascope.cpuset import CpuSet
+from numascope.errors import InputError
+from numascope.machine.objects import Machine
+from numascope.plan.check.cpus import isolated_cpus, unusable_cpus, unusable_nodes
+from numascope.plan.check.devices import far_devices, odd_devices
+from numascope.plan.check.job import job_faults
+from numascope.plan.check.judged import View
+from numascope.plan.check.launch import launcher_refusals, linked_file, unread_lscpu
+from numascope.plan.check.memory import bound_memory, missing_memory
+from numascope.plan.check.mindspore import outcome_words, refusals, silent_faults
+from numascope.plan.check.msrun_judge import judge
+from numascope.plan.check.objects import CheckFinding, Hit, HostFacts, Question, Severity, gathered, shortened
+from numascope.plan.check.overlap import paired_cores, scheduler_slice, shared_cpus, split_cores
+from numascope.plan.check.spread import spread_roles
+from numascope.plan.check.surroundings import device_interrupts, idle_cpus
+from numascope.plan.check.threads import few_cpus
+from numascope.plan.make.made import NoPlanError
+from numascope.plan.mindspore import OWN_KEY, SECTIONS
+from numascope.plan.objects import Place, Plan
+from numascope.plan.positions import Value
+
+_RULES: Final[tuple[Callable[[Question], Sequence[CheckFinding]], ...]] = (
+    unusable_cpus, unusable_nodes, isolated_cpus, shared_cpus, split_cores, paired_cores, scheduler_slice, spread_roles,
+    bound_memory, missing_memory, far_devices, odd_devices, few_cpus, launcher_refusals, linked_file, unread_lscpu,
+    job_faults, idle_cpus, device_interrupts,
+)  # fmt: skip
+
+_WEIGHT: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
+_NOTE: Final = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9}): (?P<text>.+)", re.DOTALL)
+
+
+class Checked(NamedTuple):
+    """What a check found, worst first, and what MindSpore would do (None: it has no part in this plan)."""
+
+    findings: tuple[CheckFinding, ...]
+    outcome: str | None
+    is_usable: bool
+    """Whether the plan could be read; False: what is found is why not."""
+
+
+def is_for_mindspore(document: Value) -> bool:
+    """Whether MindSpore is to read this JSON: it has one of its sections, or nothing at all, and is not numascope's own."""
+    top = document.data
+    return isinstance(top, Mapping) and OWN_KEY not in top and (not top or any(key in top for key in SECTIONS))
+
+
+def view_of(machine: Machine, cpuset: CpuSet, host: HostFacts) -> View:
+    """The host as MindSpore sees it."""
+    nodes = CpuSet.of(node.id for node in machine.nodes if node.cpus and node.memory_kib != 0)
+    npus = sum(1 for device in machine.devices if device.kind == "npu")
+    return View(cpuset, nodes, npus - 1 if npus else None, host.has_v1_cpuset, host.tools)
+
+
+def check_document(
+    path: str, document: Value, view: View, question: Question | None, refusal: InputError | None, *, has_mark: bool
+) -> Checked:
+    """A bind JSON: as MindSpore reads it, and where numascope can read it (`question`) by every rule on the machine."""
+    judgement = judge(document, view, has_mark=has_mark)
+    found = [*refusals(path, judgement, with_ids=question is None), *silent_faults(path, document, judgement)]
+    if question is not None:
+        found += _ruled(question)
+    elif refusal is not None and document.data and not any(one.severity == "error" for one in found):
+        found += _unread(path, refusal)
+    binds_nobody = document.data == {}  # which MindSpore accepts, and so it is a plan
+    return Checked(_sorted(found), shortened(outcome_words(judgement)), is_usable=question is not None or binds_nobody)
+
+
+def check_plan(question: Question) -> Checked:
+    """A plan of any other dialect: its reader's notes, and every rule on the machine."""
+    return Checked(_sorted([*_noted(question.owners.plan), *_ruled(question)]), None, is_usable=True)
+
+
+def refused_by_torch(path: str, refusal: NoPlanError) -> Checked:
+    """What the framework itself fails at, which leaves nothing to look at."""
+    hit = Hit(Place(path, 1, 1), str(refusal))
+    remedy = "choose another mode, or bind by launch lines: numascope plan make says how"
+    return Checked(gathered("framework-refuses", "error", [hit], remedy), None, is_usable=True)
+
+
+def _unread(path: str, refusal: InputError) -> tuple[CheckFinding, ...]:
+    place = Place(path, refusal.line or 1, refusal.column or 1)
+    return gathered("unreadable", "error", [Hit(place, refusal.problem)], "mend it there")
+
+
+def _ruled(question: Question) -> Iterator[CheckFinding]:
+    for rule in _RULES:
+        yield from rule(question)
+
+
+def _noted(plan: Plan) -> Iterator[CheckFinding]:
+    """What the reader of the dialect found odd; of a torch mode it is what torch does anyway."""
+    severity: Severity = "info" if plan.dialect == "torch" else "warning"
+    for note in plan.notes:
+        matched = _NOTE.fullmatch(note)
+        place = Place(plan.path, 1, 1)
+        if matched is not None:
+            place = Place(matched["path"], int(matched["line"]), int(matched["column"]))
+        text = note if matched is None else matched["text"]
+        yield from gathered("reading", severity, [Hit(place, text)], "see docs/plans.md for what this form means")
+
+
+def _sorted(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:
+    def order(one: CheckFinding) -> tuple[int, int, int, str]:
+        return _WEIGHT[one.severity], one.places[0].line, one.places[0].column, one.rule
+
+    return tuple(sorted(found, key=order))

@@ -1,0 +1,57 @@
+"""What lies around a plan: CPUs that nobody has, and interrupts of the devices on CPUs that somebody has."""
+
+from __future__ import annotations
+
+from numascope.cpuset import CpuSet
+from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_hot, plural
+from numascope.plan.objects import Place, Rule
+from numascope.plan.why import role_words
+
+
+def idle_cpus(question: Question) -> tuple[CheckFinding, ...]:
+    """`idle`: usable CPUs in no role; those kept idle beside a role on their core are counted apart."""
+    owners = question.owners
+    if not owners.planned:
+        return ()
+    machine = owners.machine
+    idle = question.cpuset - owners.planned - machine.cpus.isolated - machine.cpus.partitioned
+    beside = CpuSet.of(cpu for cpu in idle if owners.cores.get(cpu, CpuSet()) & owners.planned)
+    rest = idle - beside
+    if not idle:
+        return ()
+    place = min((rule.place for rule in owners.plan.rules), key=_order)
+    kept = f"{plural(len(beside), 'CPU')} idle beside a role on their core: {_cut(beside)}" if beside else ""
+    if not rest:
+        return gathered("idle", "info", [Hit(place, kept)], "nothing to do: a hot role is faster alone on its core")
+    text = f"{plural(len(rest), 'CPU')} {'is' if len(rest) == 1 else 'are'} in no role: {_cut(rest)}"
+    return gathered("idle", "info", [Hit(place, text, kept)], "nothing to do where they are left to the system")
+
+
+def _order(place: Place) -> tuple[int, int]:
+    return place.line, place.column
+
+
+def _cut(cpus: CpuSet) -> str:
+    text = str(cpus)
+    return text if len(text) <= 160 else f"{text[: text.rindex(',', 0, 160)]},…"
+
+
+def device_interrupts(question: Question) -> tuple[CheckFinding, ...]:
+    """`irq`: interrupts of the plan's devices that go to one planned CPU and no other, hot roles first."""
+    owners = question.owners
+    wanted = {seat.address: seat for seat in owners.seats.values() if seat.address is not None}
+    hits: dict[tuple[str, Rule], list[int]] = {}
+    for device in question.host.irqs or ():
+        if device.address not in wanted:
+            continue
+        for irq, cpus in device.cpus.items():
+            for rule in owners.rules_of(cpus.first)[:1] if len(cpus) == 1 else ():
+                hits.setdefault((device.address, rule), []).append(irq)
+    found = []
+    for (address, rule), irqs in sorted(hits.items(), key=lambda one: not is_hot(one[0][1])):
+        named = CpuSet.of(irq for irq in irqs if irq < 1 << 16)
+        text = f"{plural(len(irqs), 'interrupt')} of {wanted[address]} {'goes' if len(irqs) == 1 else 'go'} to CPUs of {role_words(rule)}"
+        found.append(Hit(rule.place, text, f"IRQ {named}"))
+    return gathered(
+        "irq", "info", found, "move them to CPUs in no role: numactl has no say, /proc/irq/N/smp_affinity_list has"
+    )

@@ -1,0 +1,25 @@
+"""The roles that a bind JSON of numascope may name beyond MindSpore's four modules."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from numascope.observe.roles import ROLES
+
+NAMED: Final = "name:"
+"""Before a pattern of thread names."""
+
+_NOBODY: Final = frozenset({"launcher", "unnamed", "other"})
+"""Words of a review that no plan can mean: who that is, is known only of others."""
+
+_PATTERN = re.compile(r"[\x21-\x7e]{1,15}")
+
+KNOWN: Final = (*(role for role in ROLES if role not in _NOBODY), "any")
+
+
+def is_role(name: str) -> bool:
+    """Whether it is a role: one of `KNOWN`, or `name:` and a pattern of at most the 15 characters that the kernel keeps."""
+    if name.startswith(NAMED):
+        return _PATTERN.fullmatch(name.removeprefix(NAMED)) is not None
+    return name in KNOWN
