@@ -45,6 +45,7 @@ LOOKS: Final = 3
 @click.option("--json", "as_json", is_flag=True, help="The journal document.")
 @options.match()
 @options.pending_for()
+@options.dialect()
 @options.roles()
 @click.option("--all-rows", is_flag=True, help="Every thread on a line of its own.")
 @options.width()
@@ -63,6 +64,7 @@ def apply(
     as_json: bool,
     match: str | None,
     pending_s: float,
+    dialect: str | None,
     roles: str | None,
     all_rows: bool,
     width: int | None,
@@ -88,13 +90,15 @@ def apply(
     if memory is not None:
         if everything or inferred:
             raise click.UsageError("--all and --inferred are about threads, and --memory move touches none")
-        code = _move(plan, targets, match, to, limit_gib_s, dry_run=dry_run, yes=yes, style=style)
+        code = _move(plan, targets, match, to, limit_gib_s, dialect, dry_run=dry_run, yes=yes, style=style)
         raise click.exceptions.Exit(code)
     if to is not None or limit_gib_s is not None:
         raise click.UsageError("--to and --limit are about memory: give --memory move with them")
     wanted = parse_targets(targets, match)
     own = own_names(roles)
-    session = open_session(wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s, own=own)
+    session = open_session(
+        wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s, dialect=dialect, own=own
+    )
     try:
         code = _apply(session, style, selector(inferred=inferred, everything=everything), dry_run=dry_run, yes=yes)
     finally:
@@ -108,6 +112,7 @@ def _move(
     match: str | None,
     to: str | None,
     limit_gib_s: float | None,
+    dialect: str | None,
     *,
     dry_run: bool,
     yes: bool,
@@ -122,7 +127,7 @@ def _move(
     is_target = nodes is not None and plan.isdecimal() and not os.path.exists(plan)
     wanted = parse_targets((plan, *targets) if is_target else targets, match)
     limit = LIMIT_GIB_S if limit_gib_s is None else limit_gib_s
-    return move_memory(Asked(None if is_target else plan, wanted, nodes, limit, dry_run, yes, style))
+    return move_memory(Asked(None if is_target else plan, dialect, wanted, nodes, limit, dry_run, yes, style))
 
 
 def selector(*, inferred: bool, everything: bool) -> Select:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.replay()
 @options.fail_on("--once")
 @options.pending_for()
+@options.dialect()
 @options.roles()
 @options.width()
 @options.ascii_only()
@@ -45,6 +46,7 @@ def attach(
     recording: str | None,
     fail_on: str,
     pending_s: float,
+    dialect: str | None,
     roles: str | None,
     width: int | None,
     ascii_only: bool,
@@ -70,7 +72,7 @@ def attach(
     if recording is not None:
         from numascope.cli.recorded import open_replay
 
-        session, read_only = open_replay(recording, plan, only_pids(wanted), own=own), True
+        session, read_only = open_replay(recording, plan, only_pids(wanted), dialect=dialect, own=own), True
     else:
         from numascope.cli.following import followed
         from numascope.cli.pick_job import pick_job
@@ -82,6 +84,7 @@ def attach(
             interval_s=interval_s,
             window_s=for_s if once else max(1.0, interval_s),
             pending_for_s=pending_s,
+            dialect=dialect,
             own=own,
             pick=pick_job if has_terminal() else None,
         )

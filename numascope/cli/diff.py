@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @options.replay()
 @options.fail_on("diff")
 @options.pending_for()
+@options.dialect()
 @options.roles()
 @click.option("--all-rows", is_flag=True, help="Every thread of every finding.")
 @options.width()
@@ -55,6 +56,7 @@ def diff(
     recording: str | None,
     fail_on: str,
     pending_s: float,
+    dialect: str | None,
     roles: str | None,
     all_rows: bool,
     width: int | None,
@@ -81,7 +83,7 @@ def diff(
     if recording is not None:
         from numascope.cli.recorded import open_replay
 
-        session = open_replay(recording, plan, only_pids(wanted), own=own)
+        session = open_replay(recording, plan, only_pids(wanted), dialect=dialect, own=own)
     elif plan is None:
         raise click.UsageError("Missing argument 'PLAN'; only a recording (--replay) brings one along.")
     else:
@@ -94,6 +96,7 @@ def diff(
             interval_s=interval_s,
             window_s=window_s,
             pending_for_s=pending_s,
+            dialect=dialect,
             own=own,
         )
         session = followed(wanted, opened) if follow else opened(wanted)

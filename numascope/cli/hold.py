@@ -40,6 +40,7 @@ class _Wish(NamedTuple):
 @click.option("--revert-on-exit", is_flag=True, help="Put everything back when it ends.")
 @options.match()
 @options.pending_for()
+@options.dialect()
 @options.roles()
 @options.width()
 @options.ascii_only()
@@ -55,6 +56,7 @@ def hold(
     revert_on_exit: bool,
     match: str | None,
     pending_s: float,
+    dialect: str | None,
     roles: str | None,
     width: int | None,
     ascii_only: bool,
@@ -84,6 +86,7 @@ def hold(
         interval_s=interval_s,
         window_s=max(1.0, interval_s),
         pending_for_s=pending_s,
+        dialect=dialect,
         own=own_names(roles),
     )
     try:
@@ -100,16 +103,18 @@ def hold(
 def _watch_file(path: str, content: bytes) -> Callable[[], bool]:
     """Whether the plan's file still has these bytes; one that cannot be read any more has changed."""
     from numascope.errors import InputError
-    from numascope.plan.load import read_plan_file
+    from numascope.plan.given import TORCH, plan_bytes
 
     last: tuple[int, int, int] | None = None
 
     def unchanged() -> bool:
         nonlocal last
+        if path.startswith(TORCH):  # a name, with no file behind it
+            return True
         try:
             state = os.stat(path)
             now = state.st_ino, state.st_size, state.st_mtime_ns
-            if now != last and read_plan_file(path) != content:
+            if now != last and plan_bytes(path) != content:
                 return False
         except (OSError, InputError):
             return False

@@ -22,9 +22,10 @@ _BAD: Final = ("interrupted", "raced", "refused", "no-room")
 
 
 class Asked(NamedTuple):
-    """What the user typed: the plan (None: only --to), who, the nodes of --to, the pace, and how it is to be said."""
+    """What the user typed: the plan (None: only --to) and its dialect, who, the nodes of --to, the pace, and how it is to be said."""
 
     plan: str | None
+    dialect: str | None
     targets: tuple[Target, ...]
     to: CpuSet | None
     limit_gib_s: float
@@ -78,6 +79,7 @@ def _preview(root: HostRoot, mover: Mover, style: Style) -> MovePreview | None:
     """All pages of a process listed; None where it is gone. NotPermittedError."""
     from numascope.errors import NotPermittedError
     from numascope.host.root import AbsentError, DeniedError
+    from numascope.host.system.node_memory import read_node_memory
     from numascope.observe.memory_look import resident_kib, why_denied
     from numascope.show.move import listing_text
     from numascope.show.page_rows import MovePreview
@@ -104,7 +106,9 @@ def _preview(root: HostRoot, mover: Mover, style: Style) -> MovePreview | None:
     rooms = Rooms(root)
     rooms.refresh()
     huge = {size: rooms.huge(mover.nodes, size) for size in survey.huge}
-    return MovePreview(mover.owner, mover.nodes, mover.source, mover.policy, survey, rooms.kib(mover.nodes), huge)
+    cache_kib = sum(one.cache_kib or 0 for one in read_node_memory(root) if one.node in mover.nodes)
+    room_kib = rooms.kib(mover.nodes)
+    return MovePreview(mover.owner, mover.nodes, mover.source, mover.policy, survey, room_kib, cache_kib, huge)
 
 
 def _show(root: HostRoot, previews: Sequence[MovePreview], notes: Sequence[str], asked: Asked) -> None:

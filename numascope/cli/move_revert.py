@@ -92,7 +92,7 @@ def _tell(store: Store, number: int | None, found: Sequence[MoveResult], style: 
     )
     style.lines(result_lines(found, style.width, back=True))
     code, reason = ending_of(found)
-    left = sum(one.of("elsewhere") + one.of("shared") for one in found)
+    left = sum(one.of("elsewhere") for one in found)
     if code == 0 and left:
         code, reason = 1, f"{left:,} pages were left alone"
     if code == 130:

@@ -27,7 +27,7 @@ def _by_plan(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[s
     from numascope.machine.build import build_machine
     from numascope.steer.journal import Source
 
-    session = open_session(asked.targets, asked.plan, interval_s=1.0, window_s=1.0)
+    session = open_session(asked.targets, asked.plan, interval_s=1.0, window_s=1.0, dialect=asked.dialect)
     try:
         report = session.step()
     finally:

@@ -56,6 +56,18 @@ def replay() -> Callable[[_Body], _Body]:
     )
 
 
+def dialect() -> Callable[[_Body], _Body]:
+    """`--dialect`: what the plan is written in."""
+    from numascope.cli.plan_options import DIALECT_NAMES
+
+    return click.option(
+        "--dialect",
+        type=click.Choice(DIALECT_NAMES),
+        default=None,
+        help="What PLAN is written in; by its content without.",
+    )
+
+
 def match() -> Callable[[_Body], _Body]:
     """`--match`: a target by its command line."""
     return click.option(

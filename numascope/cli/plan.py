@@ -13,9 +13,9 @@ _DIALECT = click.option(
 )
 
 
-@click.group(short_help="Bind plans: make one for a machine, or explain one CPU by CPU.")
+@click.group(short_help="Bind plans: make one for a machine, check one, explain one CPU by CPU.")
 def plan() -> None:
-    """Make a bind plan for this machine or another, or explain what a plan means there."""
+    """Make a bind plan for this machine or another, check it, convert it, or explain what it means there."""
 
 
 @plan.command(context_settings={"allow_interspersed_args": True})
@@ -137,6 +137,7 @@ def explain(**given: object) -> None:
 )
 @click.option("--allowed", default=None, metavar="CPUS", help="What the launcher may use; by default what you may.")
 @click.option("--threads", default=None, metavar="loader=8,…", help="How many threads or processes a role will have.")
+@_DIALECT
 @options.fail_on("plan check")
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan-check/1 document.")
 @machine_options

@@ -21,8 +21,9 @@ from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.check.objects import DeviceIrqs, HostFacts, JobFacts, Question
 from numascope.plan.check.run import Checked, check_document, check_plan, is_for_mindspore, refused_by_torch, view_of
-from numascope.plan.given import read_given
-from numascope.plan.load import read_plan_document, read_plan_file
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.given import is_document, plan_bytes, read_plan
+from numascope.plan.load import read_plan_document
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.seats import Seats, found_seats, given_seats
 from numascope.plan.objects import Plan
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from numascope.host.root import HostRoot
     from numascope.review.outcome import FailOn
 
-_TORCH: Final = "torch:"
 _MARK: Final = b"\xef\xbb\xbf"
 _V1_CPUS: Final = "sys/fs/cgroup/cpuset/cpuset.cpus"
 _V2_SIGN: Final = "sys/fs/cgroup/cgroup.controllers"
@@ -50,6 +50,7 @@ class Given(NamedTuple):
     devices: tuple[str, ...]
     allowed: str | None
     threads: str | None
+    dialect: str | None
     fail_on: str
     as_json: bool
     root: str | None
@@ -63,7 +64,7 @@ class Given(NamedTuple):
 
 
 def check(given: Given) -> int:
-    """Prints what was found and gives the exit code; UsageError, InputError (2), TargetGoneError (4)."""
+    """Prints what was found and gives the exit code; UsageError, TargetGoneError (4), InputError (2), also after the findings that say why."""
     wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
     refuse_empty("--allowed", given.allowed)
     refuse_empty("--threads", given.threads)
@@ -71,7 +72,7 @@ def check(given: Given) -> int:
         raise UsageError("--job is of this host: leave --root, --capture, --xml and --synthetic out")
     with opened_machine(wanted) as found:
         scene = _scene(given, found)
-        plan, checked = _checked(given.name, scene)
+        plan, checked, refusal = _checked(given.name, scene, given.dialect)
         told = Told(checked, plan, scene.machine, scene.cpuset, scene.job, cast("FailOn", given.fail_on))
         outcome = outcome_of_check(told)
         if given.as_json:
@@ -79,6 +80,8 @@ def check(given: Given) -> int:
         else:
             lines = check_lines(told, safe_text(given.name), max(_LEAST_WIDTH, terminal_width(given.width)))
             echo_lines(lines, colour=wants_colour(given.color), ascii_only=given.ascii_only)
+        if refusal is not None and not checked.is_usable:
+            raise refusal
         return outcome.code
 
 
@@ -148,18 +151,18 @@ def _seats(machine: Machine, kinds: tuple[str, ...]) -> Seats:
     return Seats(()) if found.are_dealt else found
 
 
-def _checked(name: str, scene: _Scene) -> tuple[Plan | None, Checked]:
+def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None, Checked, InputError | None]:
     """The plan, where it can be read, and what is found; InputError where the file is no plan at all."""
     path = safe_text(name)
-    data = b"" if name.startswith(_TORCH) else read_plan_file(name)
-    document = _document(path, data)
+    data = plan_bytes(name)
+    document = _document(path, data) if dialect in (None, "mindspore") else None
     # What torch and msrun compute depends on what their launcher may use.
     seen = scene.machine._replace(cpus=scene.machine.cpus._replace(allowed=scene.mask))
     plan, refusal = None, None
     try:
-        plan = read_given(name, seen, scene.seats)
+        plan = read_plan(path, data, Scene(seen, scene.seats), dialect)
     except NoPlanError as failure:
-        return None, refused_by_torch(path, failure)
+        return None, refused_by_torch(path, failure), None
     except InputError as failure:
         if document is None:
             raise
@@ -168,14 +171,14 @@ def _checked(name: str, scene: _Scene) -> tuple[Plan | None, Checked]:
     if document is not None:
         view = view_of(scene.machine, scene.cpuset, scene.host)
         mark = data.startswith(_MARK)
-        return plan, check_document(path, document, view, question, refusal, has_mark=mark)
+        return plan, check_document(path, document, view, question, refusal, has_mark=mark), refusal
     assert question is not None  # noqa: S101  (without a document what cannot be read was raised)
-    return plan, check_plan(question)
+    return plan, check_plan(question), None
 
 
 def _document(path: str, data: bytes) -> Value | None:
     """The JSON of a plan that is meant for MindSpore; None: it is another form. InputError where it is broken."""
-    if data.removeprefix(_MARK).lstrip()[:1] != b"{":
+    if not is_document(data) or data.removeprefix(_MARK).lstrip()[:1] != b"{":
         return None
     document = read_plan_document(path, data)
     return document if is_for_mindspore(document) else None

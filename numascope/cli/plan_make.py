@@ -108,7 +108,9 @@ def _check(given: Given) -> None:
     if len(ways) > 1:
         raise UsageError("--device, --device-ids and --device-count all name devices: give one of them")
     if given.command and _form(given) in ("mindspore", "numascope", "mindformers", "torch_npu", "vllm"):
-        raise UsageError("a COMMAND is for --to numactl, taskset, torchrun and the like: leave it out, or add --to")
+        raise UsageError(
+            "a COMMAND is for --to numactl, taskset or torchrun, or others that start ranks: leave it out, or add --to"
+        )
     if given.path is not None:
         refuse_file(given.path, force=given.force)
 

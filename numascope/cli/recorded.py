@@ -21,7 +21,8 @@ from numascope.observe.recording.replay import RECORDING_ENDS, Replay
 from numascope.observe.roles.names import Name, OwnNames
 from numascope.observe.roles.objects import ROLES
 from numascope.observe.select import Wanted
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.given import plan_bytes, read_plan
 from numascope.review.report import Report
 from numascope.review.watch import Question, Watch
 from numascope.show.remedy_lines import remedy_parts
@@ -119,11 +120,12 @@ def open_replay(
     *,
     speed: float = 1.0,
     own: OwnNames | None = None,
+    dialect: str | None = None,
 ) -> ReplaySession:
     """A recording, judged against its own plan, targets and names of threads or against others; InputError, UsageError, TargetGoneError."""
     recording = open_recording(path)
     try:
-        return _judged(recording, plan_path, targets, speed, own)
+        return _judged(recording, plan_path, targets, speed, own, dialect)
     except BaseException:
         recording.close()
         raise
@@ -164,23 +166,29 @@ def _numbers(header: Header) -> DeviceNumbers:
 
 
 def _judged(
-    recording: Recording, plan_path: str | None, targets: Sequence[Wanted], speed: float, own: OwnNames | None
+    recording: Recording,
+    plan_path: str | None,
+    targets: Sequence[Wanted],
+    speed: float,
+    own: OwnNames | None,
+    dialect: str | None,
 ) -> ReplaySession:
     header = recording.header
     _refuse_unseen(recording, targets)
     replay = Replay(recording)
-    plan, source = None, header.plan_source
-    if plan_path is not None:
-        plan, source = load_plan(plan_path), "given"
-    elif header.plan is not None:
-        plan = parse_plan(header.plan_name or "the recorded plan", header.plan)
-    wanted = tuple(targets) or tuple(Wanted(pid, device, scheduler) for pid, device, scheduler in header.wanted)
-    if not wanted:
-        raise UsageError(f"{recording.path}: names no process that was watched: give the PID")
 
     def machine() -> Machine:
         return build_machine(open_packed(replay.machine, recording.path))
 
+    first = machine()
+    plan, source = None, header.plan_source
+    if plan_path is not None:
+        plan, source = read_plan(safe_text(plan_path), plan_bytes(plan_path), Scene(first), dialect), "given"
+    elif header.plan is not None:
+        plan = read_plan(header.plan_name or "the recorded plan", header.plan, Scene(first), dialect)
+    wanted = tuple(targets) or tuple(Wanted(pid, device, scheduler) for pid, device, scheduler in header.wanted)
+    if not wanted:
+        raise UsageError(f"{recording.path}: names no process that was watched: give the PID")
     question = Question(
         wanted,
         plan,
@@ -190,4 +198,4 @@ def _judged(
         own=own if own is not None else _own_names(header),
         numbers=_numbers(header),
     )
-    return ReplaySession(recording, replay, Watch(machine(), machine, replay, replay, question), question, speed)
+    return ReplaySession(recording, replay, Watch(first, machine, replay, replay, question), question, speed)

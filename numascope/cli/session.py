@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from numascope.cli.targets import Target, resolved, several_jobs
+from numascope.cli.torch_job import plan_of_torchrun
 from numascope.errors import InputError, NotPermittedError, TargetGoneError, UsageError
 from numascope.host import procfs
 from numascope.host.pci.numbers import NO_NUMBERS, DeviceNumbers, read_device_numbers, with_nvml
@@ -24,7 +25,9 @@ from numascope.observe.roles.names import OwnNames
 from numascope.observe.sampler import Sampler
 from numascope.observe.select import Wanted, roots_of, select_jobs, wanted_of
 from numascope.observe.strangers import StrangerScan
-from numascope.plan.load import parse_plan, read_plan_file
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.given import plan_bytes, read_plan
+from numascope.plan.load import parse_plan
 from numascope.plan.objects import SCHEDULER, Plan, Subject
 from numascope.review.conditions import IrqPlaces
 from numascope.review.report import Report
@@ -98,34 +101,36 @@ def open_session(
     pending_for_s: float = PENDING_FOR_S,
     own: OwnNames | None = None,
     pick: Pick | None = None,
+    dialect: str | None = None,
 ) -> Session:
     """Finds the processes that are meant, and the plan; without targets those jobs that the plan speaks of.
 
     Where neither is given and several jobs run, `pick` lets the user take one.
     """
     root = HostRoot()
-    plan_data = None if plan_path is None else read_plan_file(plan_path)
-    plan = None if plan_path is None or plan_data is None else parse_plan(safe_text(plan_path), plan_data)
+    plan_data = None if plan_path is None else plan_bytes(plan_path)
     machine = build_machine(root)
+    given = None if plan_path is None or plan_data is None else (safe_text(plan_path), plan_data)
+    plan = None if given is None else read_plan(*given, Scene(machine), dialect)
     facts = scan_facts(root)
     notes: list[str] = []
     if targets:
-        wanted = _present(root, facts, resolved(targets, facts, find_jobs(facts)), notes)
+        wanted, hidden = _present(root, facts, resolved(targets, facts, find_jobs(facts)), notes)
     else:
-        wanted = _wanted_by(plan, facts, pick)
+        wanted, hidden = _wanted_by(plan, facts, pick), False
     if plan is not None:
         _check_subjects(plan, wanted)
     jobs = select_jobs(facts, wanted)
     source = "given" if plan is not None else ""
     if plan is None:
-        plan, plan_data, source = _own_plan(facts, jobs, notes)
+        plan, plan_data, source = _own_plan(facts, jobs, machine, notes)
     nodes = [node.id for node in machine.nodes]
     memory = MemoryWatch(root, wanted, [node.id for node in machine.nodes if node.memory_kib != 0])
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], nodes, memory=memory)
     if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
         notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
         window_s = _NOHZ_WINDOW_S
-    partial = source == UNUSABLE
+    partial = hidden or source == UNUSABLE
     numbers = _numbers(root, machine)
     question = Question(wanted, plan, source, window_s, pending_for_s, tuple(notes), partial, own, numbers)
     irqs = IrqPlaces(sampler.irq_cpus, sampler.irq_node)
@@ -153,29 +158,30 @@ def _check_subjects(plan: Plan, wanted: Sequence[Wanted]) -> None:
             raise UsageError(f"{one.pid}={subject}: {plan.path} says nothing of {subject}, it names {named}")
 
 
-def _present(root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: list[str]) -> tuple[Wanted, ...]:
-    """The targets that exist; an error where none does, a note for each that does not."""
+def _present(
+    root: HostRoot, facts: Facts, targets: Sequence[Wanted], notes: list[str]
+) -> tuple[tuple[Wanted, ...], bool]:
+    """The targets that exist, and whether another one is hidden; an error where none does, a note for each that does not."""
     present = tuple(one for one in targets if one.pid in facts)
     missing = [why_missing(root, one.pid) for one in targets if one.pid not in facts]
     if not present:
         raise missing[0]
     notes.extend(str(error) for error in missing)
+    hidden = any(isinstance(error, NotPermittedError) for error in missing)
     twice = {one.pid for one in present if sum(one.pid == other.pid for other in present) > 1}
     if twice:
         raise UsageError(f"{min(twice)} is given twice: name each process once")
-    return present
+    return present, hidden
 
 
 def why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
     """Why no process of this number is seen: hidden, gone, a thread of another, or a number of a container."""
     inner = _of_container(root, pid)
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
+    if procfs.is_hidden(root, pid):
         return NotPermittedError(
             f"{pid} is hidden from this user (/proc is mounted with hidepid): run as its owner or as root{inner}"
         )
-    except (ProcessLookupError, OverflowError):
+    if not procfs.lives(pid):
         return TargetGoneError(f"no process {pid} here{inner or ': numascope jobs lists what runs'}")
     leader = procfs.status_of(root, pid).get("Tgid", "")
     if leader and leader != str(pid):
@@ -222,7 +228,9 @@ def _same_file(job: Job, plan: Plan) -> bool:
     return job.plan_path is not None and os.path.realpath(job.plan_path) == os.path.realpath(plan.path)
 
 
-def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan | None, bytes | None, str]:
+def _own_plan(
+    facts: Facts, jobs: Sequence[Job], machine: Machine, notes: list[str]
+) -> tuple[Plan | None, bytes | None, str]:
     """The plan that the job itself was started with, read as the job would see it, its bytes, and where it is named."""
     for job in jobs:
         if job.plan_path is None:
@@ -237,12 +245,15 @@ def _own_plan(facts: Facts, jobs: Sequence[Job], notes: list[str]) -> tuple[Plan
         except (InputError, NotPermittedError) as error:
             notes.append(f"the job's own plan: {error}")
             return None, None, UNUSABLE
-    named = next((job.plan_source for job in jobs if job.plan_source is not None and job.plan_path is None), None)
+    named = next((job for job in jobs if job.plan_source is not None and job.plan_path is None), None)
     if named is not None:
+        computed = plan_of_torchrun(named, facts, machine)
+        if not isinstance(computed, str):
+            return computed
         notes.append(
-            f"torchrun was started with {named}; this version does not compute that plan, give one with --plan"
+            f"torchrun was started with {named.plan_source}, not computed here: {computed}; give a plan with --plan"
         )
-        return None, None, f"{named}, not computed"
+        return None, None, f"{named.plan_source}, not computed"
     return None, None, "the job names none"
 
 
@@ -251,10 +262,19 @@ def _plan_of_job(facts: Facts, pid: int, path: str) -> tuple[bytes, str]:
     inside = procfs.root_of(pid)
     try:
         data = inside.read_as(path, facts[pid].uid, 4 << 20)
-        return data, path if os.path.samefile(inside.path, "/") else os.path.join(inside.path, path.lstrip("/"))
+        return data, _path_here(inside.path, path)
     except OSError as error:
         raise InputError(
             safe_text(path), f"cannot be read as process {pid} sees it: {error.strerror}; give it with --plan"
         ) from error
     finally:
         inside.close()
+
+
+def _path_here(root: str, path: str) -> str:
+    """A path that a process means, as it leads to the same file from here: a container has its own `/etc`."""
+    below = os.path.join(root, path.lstrip("/"))
+    try:
+        return path if os.path.samefile(below, path) else below
+    except OSError:  # there is no such file here
+        return below

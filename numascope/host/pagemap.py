@@ -8,6 +8,8 @@ import fcntl
 import os
 import re
 import struct
+import sys
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from numascope.host.root import HostRoot, as_host_error
@@ -30,6 +32,8 @@ _ZERO_PAGE: Final = 1 << 5
 _ENTRY_BYTES: Final = 8
 _IN_MEMORY: Final = bytes(int(byte >= 0x80) for byte in range(256))
 """Bit 63 of an entry, in its highest byte: the page is in memory (Documentation/admin-guide/mm/pagemap.rst)."""
+
+_FRAME: Final = (1 << 55) - 1
 
 _RUN: Final = re.compile(b"\x01+")
 
@@ -99,3 +103,15 @@ class PageMap:
             raise as_host_error(error, self._path) from error
         present = raw[_ENTRY_BYTES - 1 :: _ENTRY_BYTES].translate(_IN_MEMORY)
         return [(start + one.start() * PAGE_BYTES, start + one.end() * PAGE_BYTES) for one in _RUN.finditer(present)]
+
+    def frames(self, addresses: Sequence[int]) -> list[int]:
+        """The frame of each page; 0 where it is not in memory, or this user may not know (CAP_SYS_ADMIN). One short read a page."""
+        found = []
+        for address in addresses:
+            try:
+                raw = os.pread(self._file, _ENTRY_BYTES, address // PAGE_BYTES * _ENTRY_BYTES)
+            except OSError as error:
+                raise as_host_error(error, self._path) from error
+            entry = int.from_bytes(raw, sys.byteorder)
+            found.append(entry & _FRAME if entry >> 63 else 0)
+        return found

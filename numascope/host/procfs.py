@@ -72,6 +72,17 @@ def check_numbers(root: HostRoot) -> None:
         )
 
 
+def lives(pid: int) -> bool:
+    """Whether some process or thread has this number, whoever may see it (kill(2) with no signal)."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
 def is_hidden(root: HostRoot, pid: int) -> bool:
     """Whether a process lives of which /proc shows nothing to this user (`hidepid` of proc(5)); False where it is gone.
 
@@ -79,13 +90,7 @@ def is_hidden(root: HostRoot, pid: int) -> bool:
     """
     if not root.is_live or stat_of(root, pid) is not None:
         return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return stat_of(root, pid) is None
+    return lives(pid) and stat_of(root, pid) is None
 
 
 def stat_of(root: HostRoot, pid: int | str) -> StatRecord | None:

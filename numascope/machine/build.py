@@ -111,6 +111,7 @@ def build_machine(root: HostRoot, *, io: bool = False, details: bool = False) ->
         partial=any(missing),
         untold=untold,
         node_of=node_of,
+        kernel=system.read_value(root, "proc/sys/kernel/osrelease", parse.text),
     )
 
 

@@ -209,6 +209,8 @@ class Machine(NamedTuple):
     """Something was left out; None: this is all of it."""
     node_of: Mapping[int, int] = _NO_ENTRIES
     """CPU → the NUMA node that lists it; a CPU without a node is absent."""
+    kernel: str | None = None
+    """The kernel's release, `6.1.0-28-amd64`; None where no file tells it."""
 
     def node(self, number: int) -> Node | None:
         """The node of that number."""

@@ -39,14 +39,22 @@ Clock = Callable[[], int]
 
 
 def share_steps(
-    space: AddressSpace, finder: Finder, asker: Asker, random: Random, clock: Clock, rss_kib: int | None = None
+    space: AddressSpace,
+    finder: Finder,
+    asker: Asker,
+    random: Random,
+    clock: Clock,
+    rss_kib: int | None = None,
+    teller: Asker | None = None,
 ) -> Steps[MemoryShare]:
     """Samples an address space, a step at a time; DeniedError, AbsentError as the readers say.
 
     `clock` counts CPU time in ns. `rss_kib` is what the kernel says is resident, huge pages included: what of it a bounded
-    look did not find widens the intervals.
+    look did not find, or what does not answer, widens the intervals. `teller` is asked in place of `asker` for pages that are
+    in memory: it may take longer for those that do not answer.
     """
     residence = yield from find_resident(space, finder, asker, random)
+    asker = asker if teller is None else teller
     pieces, is_complete = residence.pieces, residence.is_complete
     began_ns = clock()
     answers = _ask(pieces, asker, random, WANTED_PAGES, is_complete=is_complete)
@@ -59,7 +67,10 @@ def share_steps(
         yield
         answers = answers.plus(_ask(pieces, asker, random, WANTED_PAGES, is_complete=False))
     yield
-    missing = 0.0 if is_complete or not rss_kib else _missing(_resident_kib(pieces, answers) / rss_kib)
+    all_answer = len(answers.nodes) > (1.0 - _SLACK) * answers.asked
+    missing = 0.0
+    if rss_kib and not (is_complete and all_answer):
+        missing = _missing(_resident_kib(pieces, answers) / rss_kib)
     total = _share(pieces, answers, missing)
     kinds: dict[Kind, Share] = {}
     for kind in sorted({one.kind for one in pieces}, key=_kind_order):
@@ -69,7 +80,7 @@ def share_steps(
             mine = _ask(own, asker, random, _KIND_PAGES, is_complete=is_complete)
             yield
         kinds[kind] = _share(own, mine, missing)
-    reason = "" if total.nodes is not None else _why_unknown(total)
+    reason = "" if total.nodes is not None else _why_unknown(total, is_complete=is_complete)
     return MemoryShare(total, kinds, residence.method, reason, not_counted(space))
 
 
@@ -82,7 +93,12 @@ def _kind_order(kind: Kind) -> tuple[str, int]:
     return (kind.name, kind.page_kib or 0)
 
 
-def _why_unknown(total: Share) -> str:
+def _why_unknown(total: Share, *, is_complete: bool) -> str:
+    if is_complete and total.missing > MOST_MISSING:
+        return (
+            f"{100 * total.missing:.0f} % of its pages do not answer: Linux 6.1 to 6.5 hide those that NUMA balancing "
+            "watches; run as root, whom their frames tell, or numascope memory --full"
+        )
     if total.missing > MOST_MISSING or total.pages_resident >= LEAST_HITS:
         return "its memory is scattered so thinly that a bounded look does not find enough of it"
     return f"only {total.pages_resident} of {total.pages_asked} pages answered, and under {LEAST_HITS} no share is told"

@@ -10,6 +10,7 @@ from random import Random
 from typing import Final
 
 from numascope.host import procfs
+from numascope.host.hidden_pages import HiddenPages
 from numascope.host.maps import ANONYMOUS, FILE, SHARED, read_maps
 from numascope.host.numa_maps import walk_numa_maps
 from numascope.host.page_nodes import PageNodes
@@ -120,7 +121,8 @@ def _sampled(root: HostRoot, pid: int, random: Random, clock: Clock) -> Steps[Me
         space = read_maps(root, speaker)
         yield
         asker = PageNodes(int(str(speaker).rpartition("/")[2]))
-        return (yield from share_steps(space, page_map, asker, random, clock, rss_kib=resident_kib(root, pid)))
+        teller = HiddenPages(root, page_map, asker)
+        return (yield from share_steps(space, page_map, asker, random, clock, resident_kib(root, pid), teller))
     finally:
         page_map.close()
 

@@ -33,7 +33,9 @@ def reasons(
     return tuple(_told(memory, home, list(nodes), settings))
 
 
-def _told(memory: RankMemory | SeenMemory, home: CpuSet, nodes: list[NodeMemory], settings: MemorySettings) -> Iterator[str]:
+def _told(
+    memory: RankMemory | SeenMemory, home: CpuSet, nodes: list[NodeMemory], settings: MemorySettings
+) -> Iterator[str]:
     placed = _placed(memory.policy)
     if placed is not None and not placed <= home:
         yield f"its policy is {memory.policy}: the kernel puts pages there as it was told"

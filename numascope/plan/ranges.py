@@ -15,6 +15,8 @@ _NARROW = 64
 
 _PIECE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 
+_LONG = re.compile(r"[0-9]+(?:\s*-\s*[0-9]+)?")
+
 
 def read_ids(text: str) -> CpuSet:
     """Reads `0-3,8`, spaces allowed around numbers, the empty text as no ids; BadIdListError names the piece and its mending."""
@@ -55,4 +57,6 @@ def _mending(piece: str) -> str:
         return 'a range has no stride here, expected each number, such as "0,2,4"'
     if piece.startswith("-"):
         return "the number is negative, expected 0 or more"
+    if _LONG.fullmatch(piece):
+        return f"the number is too large, expected 0 to {LARGEST_ID}"
     return 'expected numbers and ranges such as "0-3,8"'

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.roles import Role
+from numascope.plan.dialects.roles import NAMED, fits
 from numascope.plan.objects import Plan, Rule, Subject, Target
+
+_MODULES: Final = frozenset({"main", "runtime", "pynative", "minddata"})
 
 PYNATIVE_QUEUES: Final = ("frontend_queue", "backend_queue", "launch_queue", "bprop_queue")
 """The n-th is bound to the n-th CPU of the pynative list (mindspore/ccsrc/runtime/pipeline/async_rqueue.cc)."""
+
+_BINDING: Final = frozenset({"bind", "preferred", "preferred-many"})
+"""Policies that say where memory should be; interleaving says that it should be everywhere."""
+
+_LATER: Final = "launch_queue"
+"""pynative binds it when it starts, runtime at the fifth run of an actor set: both are as the framework does it."""
 
 _ACTORS: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (28, ("ActorThread_0", "ActorThread_1", "infer_queue", "resize_queue", "launch_queue")),
@@ -38,12 +48,7 @@ def resolve(
     reachable = machine.cpus.online if cpuset is None else machine.cpus.online & cpuset
     batch = sum(member.role.name == "batch_launch" and member.in_top for member in members)
     rank = _Rank(plan, machine, subject, reachable, batch)
-    whole = rank.rules.get("any")
-    if whole is not None:
-        target = rank.whole_process(whole)
-        return tuple(target for _ in members)
-    aim = rank.mindspore if framework == "mindspore" else rank.other
-    return tuple(map(aim, members))
+    return tuple(rank.aim(member, framework) for member in members)
 
 
 def bound_actors(online: int) -> tuple[str, ...]:
@@ -67,10 +72,10 @@ def planned_nodes(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
 
 
 def memory_nodes(plan: Plan, subject: Subject) -> CpuSet | None:
-    """The nodes that the plan binds a subject's memory to; None where it binds none."""
+    """The nodes that the plan binds a subject's memory to, or prefers for it; None where it does neither."""
     if plan.memory_mode == "none":
         return None
-    return _union(rule.nodes for rule in plan.memory if rule.subject == subject) or None
+    return _union(rule.nodes for rule in plan.memory if rule.subject == subject and rule.policy in _BINDING) or None
 
 
 class _Rank:
@@ -85,6 +90,22 @@ class _Rank:
         self.rules: Mapping[str, Rule] = {rule.role: rule for rule in plan.rules if rule.subject == subject}
         self.lists: Mapping[str, tuple[int, ...]] = {role: tuple(rule.cpus) for role, rule in self.rules.items()}
         self.actors = bound_actors(len(machine.cpus.online))
+        self.patterns = [(role.removeprefix(NAMED), role) for role in self.rules if role.startswith(NAMED)]
+        self.pins_omp = plan.dialect == "vllm"
+
+    def aim(self, member: Member, framework: str) -> Target | None:
+        """By its name, by its framework's own binding, by its role, as a part of the whole process; None: it inherits."""
+        for pattern, role in self.patterns:
+            if fits(pattern, member.comm):
+                return self.whole_list(role)
+        found = None
+        if self.rules.keys() & _MODULES:
+            found = self.mindspore(member) if framework == "mindspore" else self.other(member)
+        is_bound = member.role.name == "main" or (framework == "mindspore" and member.role.name in _MODULES)
+        if found is None and member.role.name in self.rules and not is_bound:
+            found = self.whole_list(member.role.name)
+        whole = self.rules.get("any")
+        return self.whole_process(whole) if found is None and whole is not None else found
 
     def mindspore(self, member: Member) -> Target | None:
         """MindSpore's own binding (runtime/utils/runtime_conf/thread_bind_core.cc)."""
@@ -104,9 +125,14 @@ class _Rank:
         return None
 
     def other(self, member: Member) -> Target | None:
-        """Any other framework: `main` is what `taskset -c` gave the process and all that it starts."""
-        if member.role.name in ("loader", "pin") and "minddata" in self.rules:
+        """Any other framework: `main` is what `taskset -c` gave the process and all that it starts, unless a rule has the rest."""
+        name = member.role.name
+        if name not in ("main", "unnamed") and name in self.rules:
+            return self.whole_list(name)
+        if name in ("loader", "pin") and "minddata" in self.rules:
             return self.whole_list("minddata", ", the data loading")
+        if "any" in self.rules:
+            return self.whole_list("main") if name == "main" and member.is_main and member.in_top else None
         return self.whole_list("main", ", the whole process")
 
     def whole_process(self, rule: Rule) -> Target:
@@ -115,15 +141,21 @@ class _Rank:
 
     def whole_list(self, role: str, beside: str = "") -> Target | None:
         rule = self.rules.get(role)
-        return None if rule is None else self.target(rule, rule.cpus, f"{role} of {self.subject}{beside}")
+        if rule is None:
+            return None
+        found = self.target(rule, rule_cpus(rule, self.machine), f"{role} of {self.subject}{beside}")
+        return replace(found, one_each=True) if role == "omp" and self.pins_omp else found
 
     def binds_actor(self, comm: str) -> bool:
         return comm in self.actors and "runtime" in self.rules
 
     def runtime(self, comm: str) -> Target | None:
-        if not self.fixed_actors:
-            return self.whole_list("runtime")
-        return self.one_cpu("runtime", self.actors.index(comm) % len(self.lists["runtime"]))
+        if self.fixed_actors:
+            found = self.one_cpu("runtime", self.actors.index(comm) % len(self.lists["runtime"]))
+        else:
+            found = self.whole_list("runtime")
+        earlier = self.pynative(comm) if comm == _LATER else None
+        return found if found is None or earlier is None else replace(found, either=earlier.cpus)
 
     def pynative(self, comm: str) -> Target | None:
         if comm not in PYNATIVE_QUEUES or "pynative" not in self.rules:

@@ -40,7 +40,7 @@ def judge(
     isolated: CpuSet = EMPTY,
     flips: int = 0,
 ) -> Judged:
-    """The first row that holds, from unknown to ok; on isolated CPUs, which nobody balances, one CPU a thread is right.
+    """The first row that holds, from unknown to ok; on isolated CPUs, which nobody balances, and where the framework pins each thread, one CPU a thread is right.
 
     `flips` counts how often its mask was not what it is now, within the window that is judged.
     """
@@ -69,7 +69,8 @@ def judge(
         return Judged(
             "loose", f"its mask changed {flips} time{'' if flips == 1 else 's'}: cannot rule out time outside"
         )
-    if len(target.cpus) >= NARROW_FROM and not target.cpus <= isolated and 4 * len(allowed) <= len(target.cpus):
+    spread = not target.one_each and not target.cpus <= isolated
+    if spread and len(target.cpus) >= NARROW_FROM and 4 * len(allowed) <= len(target.cpus):
         return Judged("narrow", "")
     return Judged("ok", "")
 

@@ -10,6 +10,7 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.interval import Interval
 from numascope.plan.objects import Plan, Subject
+from numascope.review.memory import SPILLED_SHARE
 from numascope.review.report import Finding, MemoryView, RankView
 
 REMOTE_SHARE: Final = 0.2
@@ -76,6 +77,8 @@ def _policy(rank: RankView, index: int, *, is_one: bool) -> Finding:
     )
     place = "" if rank.memory is None else place_words(rank.memory)
     told = () if rank.memory is None or not place else (how_words(rank.memory), *rank.memory.why)
+    is_far = rank.memory is not None and rank.memory.off is not None and rank.memory.off.low > SPILLED_SHARE
+    lasting = "start it under numactl --membind"
     beside = ("one memory node: no difference here",) if is_one else told
     return Finding(
         rule=rank.memory_verdict,
@@ -83,7 +86,7 @@ def _policy(rank: RankView, index: int, *, is_one: bool) -> Finding:
         subject=f"memory of {rank.name}",
         text="; ".join(filter(None, [said, f"planned {_nodes(rank.planned_nodes)}", place])),
         evidence="; ".join([rank.policy_source, *beside]),
-        remedy=f"{_NOT_FROM_OUTSIDE}: start it under numactl --membind",
+        remedy=_move(rank.pid, rank.memory, lasting) if is_far else f"{_NOT_FROM_OUTSIDE}: {lasting}",
         rank=index,
     )
 
@@ -96,7 +99,7 @@ def _spilled(rank: RankView, view: MemoryView, off: Interval, index: int) -> Fin
         subject=rank.name,
         text=f"{place_words(view)}, though its policy is {rank.policy}",
         evidence="; ".join([how_words(view), *view.why]),
-        remedy=f"see which kind of memory: numascope memory {rank.pid} --kind",
+        remedy=_move(rank.pid, view),
         rank=index,
         weight=round(100 * off.share),
     )
@@ -114,10 +117,17 @@ def _remote(rank: RankView, view: MemoryView, off: Interval, index: int, plan: P
         subject=rank.name,
         text=place_words(view),
         evidence="; ".join([how_words(view), *entry, *view.why]),
-        remedy=f"see which kind of memory: numascope memory {rank.pid} --kind; lasting: {lasting}",
+        remedy=_move(rank.pid, view, lasting),
         rank=index,
         weight=round(100 * off.share),
     )
+
+
+def _move(pid: int, view: MemoryView | None, lasting: str = "") -> str:
+    """The command that shows what could be moved to where it belongs, and what will hold."""
+    home = "" if view is None else str(view.home)
+    move = f"numascope apply --memory move {pid} --to {home} --dry-run"
+    return f"{move}; lasting: {lasting}" if lasting else move
 
 
 def _unknown(rank: RankView, index: int) -> Finding:

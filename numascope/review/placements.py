@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import is_not, ne
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from numascope.machine.objects import Machine
 from numascope.observe.rates import difference
 from numascope.observe.roles import Role
 from numascope.observe.sample import Sample, ThreadKey, Threads
+from numascope.plan.objects import Target
 from numascope.review.activity import IDLE, Kept, MaskChange, Spots, activity_between, remembered
 from numascope.review.affinity import judge, weigh
 from numascope.review.cast import Cast, Part
@@ -124,7 +125,7 @@ class Placer:
     def _ledger(self, window: Window, row: int, key: ThreadKey, part: Part) -> _Ledger:
         threads = window.now.threads
         allowed = threads.allowed[row]
-        target = None if part.target is None else part.target.cpus
+        target = None if part.target is None else part.target.judged_by(allowed)
         old = self._ledgers.get(key)
         at = None if window.before is None else window.before.threads.row_of.get(key)
         if old is None or at is None or window.before is None:
@@ -166,8 +167,9 @@ class Placer:
         busy, wait, migrations = _rates(base, at, threads, row, interval_s)
         if busy and cpu in self.machine.cpus.nohz_full and _had_its_cpu(base, at, threads, row):
             busy = 1.0
+        target = _as_judged(part.target, threads.allowed[row])
         verdict, reason = judge(
-            part.target,
+            target,
             threads.allowed[row],
             cpu,
             ledger.outside,
@@ -183,7 +185,7 @@ class Placer:
             label=part.label,
             role=part.role,
             rank=part.rank,
-            target=part.target,
+            target=target,
             allowed=allowed,
             cpu=cpu,
             cpu_stale=stale,
@@ -232,6 +234,14 @@ class Placer:
             and process.started_s is not None
             and sample.wall_s - process.started_s < self._pending_for_s
         )
+
+
+def _as_judged(target: Target | None, allowed: CpuSet | None) -> Target | None:
+    """The target, or where the thread has the other answer of its framework, that."""
+    cpus = None if target is None else target.judged_by(allowed)
+    if target is None or cpus is None or cpus is target.cpus:
+        return target
+    return replace(target, planned=cpus, cpus=cpus, why=f"{target.why}, as it was bound before")
 
 
 def _is_off(part: Part, allowed: CpuSet | None) -> bool:

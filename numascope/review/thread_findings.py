@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from numascope.machine.objects import Machine
-from numascope.observe.facts import rebinding
 from numascope.observe.sample import ProcessFacts
+from numascope.review.causes import Around, Cause, around, causes
 from numascope.review.report import Finding, Placement, RankView, Severity, Verdict
 
 _TOLD: Final[tuple[Verdict, ...]] = ("blocked", "escaped", "astray", "loose", "narrow", "unknown")
@@ -32,7 +32,8 @@ def thread_findings(
             target = None if one.target is None else one.target.cpus.bits
             allowed = None if one.allowed is None else one.allowed.bits
             groups.setdefault((one.verdict, one.rank, target, allowed), []).append(one)
-    return [_finding(members, ranks, processes, machine) for members in groups.values()]
+    there = around(placements, processes, machine) if groups else None
+    return [] if there is None else [_finding(members, ranks, there) for members in groups.values()]
 
 
 def _weight(one: Placement) -> tuple[object, ...]:
@@ -43,11 +44,11 @@ def _weight(one: Placement) -> tuple[object, ...]:
 def _finding(
     members: list[Placement],
     ranks: Sequence[RankView],
-    processes: Mapping[int, ProcessFacts],
-    machine: Machine,
+    there: Around,
 ) -> Finding:
     members = sorted(members, key=_weight)
     worst = members[0]
+    hints = causes(worst, there)
     owner = "" if worst.rank is None else f"{ranks[worst.rank].name} "
     more = "" if len(members) == 1 else f" and {len(members) - 1} more"
     return Finding(
@@ -55,8 +56,8 @@ def _finding(
         severity=worst.severity or "info",
         subject=f"{owner}{worst.label} {worst.key.tid}{more}",
         text=_text(worst),
-        evidence=_evidence(worst, members, processes, machine),
-        remedy=_remedy(worst, members, ranks, processes),
+        evidence=_evidence(worst, members, hints, there.machine),
+        remedy=_remedy(worst, members, ranks, hints),
         keys=tuple(one.key for one in members),
         rank=worst.rank,
         weight=sum(one.outside.max_ns for one in members),
@@ -92,9 +93,7 @@ def _text(one: Placement) -> str:
     return one.reason
 
 
-def _evidence(
-    one: Placement, members: Sequence[Placement], processes: Mapping[int, ProcessFacts], machine: Machine
-) -> str:
+def _evidence(one: Placement, members: Sequence[Placement], hints: Sequence[Cause], machine: Machine) -> str:
     parts = [_roles(members)]
     if one.target is not None:
         parts.append(f"{one.target.why}, {one.target.place}")
@@ -103,7 +102,7 @@ def _evidence(
         parts.append(_distance(one, machine))
     elif one.reason and one.verdict != "blocked":
         parts.append(one.reason)
-    parts.append(_rebinding(one, processes))
+    parts += [hint.text for hint in hints]
     if one.wait_ms_per_s is not None and one.wait_ms_per_s >= 50:
         parts.append(f"waits {one.wait_ms_per_s:.0f} ms/s")
     return "; ".join(part for part in parts if part)
@@ -120,29 +119,13 @@ def _distance(one: Placement, machine: Machine) -> str:
     return f"distance N{home} to N{one.node} {'unknown' if distance is None else distance}"
 
 
-def _rebinding(one: Placement, processes: Mapping[int, ProcessFacts]) -> str:
-    """The variables that narrow threads behind everybody's back, and whether a runtime that obeys them is mapped."""
-    process = processes.get(one.key.pid)
-    if process is None or one.verdict not in ("narrow", "loose", "astray", "escaped"):
-        return ""
-    named = rebinding(process)
-    if not named:
-        return ""
-    return named + (f", {process.libraries[0]} mapped" if process.libraries else ", no OpenMP runtime mapped")
-
-
-def _remedy(
-    one: Placement, members: Sequence[Placement], ranks: Sequence[RankView], processes: Mapping[int, ProcessFacts]
-) -> str:
+def _remedy(one: Placement, members: Sequence[Placement], ranks: Sequence[RankView], hints: Sequence[Cause]) -> str:
     if one.target is None:
         return "run as the same user or as root to see more"
     if one.verdict == "blocked":
         return "bring the CPUs online, widen the cpuset, or plan other CPUs"
-    lasting = ""
-    process = processes.get(one.key.pid)
-    if one.verdict == "narrow" and process is not None and (named := rebinding(process)):
-        lasting = f"; lasting: start without {named.partition('=')[0]}"
-    return f"{_apply(one, members, ranks)}{lasting}"
+    lasting = next((hint.lasting for hint in hints if hint.lasting), "")
+    return _apply(one, members, ranks) + (f"; lasting: {lasting}" if lasting else "")
 
 
 def _apply(one: Placement, members: Sequence[Placement], ranks: Sequence[RankView]) -> str:

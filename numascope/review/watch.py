@@ -147,7 +147,11 @@ class Watch:
             or counts["unknown"] > 0
             or any(job.notes for job in self._jobs)
             or any(map(asks_in_vain, ranks)),
-            notes=tuple(dict.fromkeys([*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs), *unread_notes(ranks)])),
+            notes=tuple(
+                dict.fromkeys(
+                    [*self._question.notes, *sample.notes, *sample.denied, *_notes(self._jobs), *unread_notes(ranks)]
+                )
+            ),
             ended=sample.ended,
             since_first_s=(sample.monotonic_ns - self._first_ns) / 1e9,
             own_cpu_share=self._own_busy,

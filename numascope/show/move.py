@@ -74,7 +74,11 @@ def _room(one: MovePreview, width: int) -> list[Line]:
     rooms = ", ".join(f"{gib(kib)} on node {node}" for node, kib in sorted(one.room_kib.items())) or "?"
     lines += _wrapped(f"room above the kernel's watermarks: {rooms}; needed: {size_of(need)}", "  ", width)
     if one.room_kib and need * _PAGE_KIB > sum(one.room_kib.values()):
-        lines += _wrapped("not all of it has room: the move ends where the room does", "  ", width, "warn")
+        text = (
+            f"not all of it has room: the move ends where the room does; {gib(one.cache_kib)} there are page cache, which "
+            "a move does not push out"
+        )
+        lines += _wrapped(text, "  ", width, "warn")
     for size, count in sorted(survey.huge.items()):
         free = one.free_huge.get(size, 0)
         text = (

@@ -78,6 +78,8 @@ class MovePreview:
     survey: Survey
     room_kib: Mapping[int, int]
     """Wanted node → free memory above its watermarks; a node that the kernel says nothing of is not in it."""
+    cache_kib: int
+    """Page cache on the wanted nodes, which a move does not push out."""
     free_huge: Mapping[int, int]
     """Size in KiB of huge pages → how many are free on the wanted nodes."""
 

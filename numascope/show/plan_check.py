@@ -80,7 +80,11 @@ def _head(told: Told, path: str, width: int) -> Iterator[Line]:
     if plan is None:
         yield from _plain(f"{path}: not a plan that can be used", width)
     else:
-        words = [plan.cpu_mode, plan.memory_mode, *(["fixed actors"] if plan.fixed_actors else [])]
+        words = [
+            plan.cpu_mode,
+            plan.memory_mode,
+            *(["fixed actors"] if plan.fixed_actors and plan.dialect != "torch" else []),
+        ]
         subjects = plan.subjects()
         devices = plural(sum(subject != SCHEDULER for subject in subjects), "device")
         also = " and scheduler" if SCHEDULER in subjects else ""

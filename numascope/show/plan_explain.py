@@ -18,6 +18,14 @@ _DIALECTS: Final = {
     "mindspore": "MindSpore's unified bind JSON",
     "msrun": "msrun's --bind_core and --bind_numa",
     "torch": "torchrun's --numa-binding",
+    "numascope": "numascope's own bind JSON",
+    "torch_npu": "torch_npu's CPU_AFFINITY_CONF",
+    "mindformers": "MindFormers' affinity_config",
+    "vllm": "vLLM's VLLM_CPU_OMP_THREADS_BIND",
+    "rankfile": "Open MPI's rankfile",
+    "slurm": "Slurm's --cpu-bind",
+    "numactl": "command lines of numactl",
+    "taskset": "command lines of taskset",
 }
 
 _OF_ONE: Final = "the other thread of its core"

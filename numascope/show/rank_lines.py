@@ -127,7 +127,7 @@ def ranks_head(report: Report, width: int) -> Line:
         (right("busy", 6), 6),
         (right("wait/s", columns.wait), columns.wait),
         (right("migr/s", columns.migrations), columns.migrations),
-        (right("off-node ±95 %" if columns.off > 14 else "off-node%", columns.off), columns.off),
+        (right("off-node ±95 %" if columns.off > 14 else "off-node%", columns.off - 1) + " ", columns.off),
         (right("GiB", columns.size), columns.size),
         (left("  memory", columns.policy), columns.policy),
         (left("  thread that waits", columns.waiter), columns.waiter),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from numascope.tui.app import Dashboard
-from numascope.tui.source import ReportSource
+from numascope.tui.source import ReportSource, is_recording
 from numascope.tui.steering import Steering
 
 _LONGEST_WAIT_S: Final = 20.0
@@ -31,7 +31,7 @@ def screenshot_svg(
     """The screen in a window of that size after so many reports and these keys."""
 
     async def run() -> str:
-        app = Dashboard(source, theme=theme, steering=Steering.live(os.environ))
+        app = Dashboard(source, theme=theme, steering=Steering.live(os.environ, read_only=is_recording(source)))
         async with app.run_test(size=(width, height)) as pilot:
             waited = 0.0
             while waited < _LONGEST_WAIT_S and (app.report is None or app.report.sample.number < reports):

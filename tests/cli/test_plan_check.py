@@ -62,7 +62,8 @@ def test_the_document_has_every_finding_with_line_and_column(tmp_path: Path) -> 
     document = json.loads(done.stdout)
     assert done.returncode == 1
     assert document["schema"] == "numascope.plan-check/1"
-    assert document["summary"] == {"error": 0, "warning": 1, "info": 3}
+    assert (document["summary"]["error"], document["summary"]["warning"]) == (1, 1)
+    assert next(one for one in document["findings"] if one["severity"] == "error")["line"] == 9
     assert document["exit"]["code"] == 1
     found = next(one for one in document["findings"] if one["rule"] == "unknown-key")
     assert (found["path"], found["line"], found["column"]) == (path, 9, 4)
@@ -81,7 +82,7 @@ def test_the_document_has_every_finding_with_line_and_column(tmp_path: Path) -> 
         (b'{"bind_config": "\xff"}', ":1:18: byte 0xff is not UTF-8"),
         (HEAD.encode("utf-16"), ":1:1: is UTF-16 text"),
         (b"", ":1:1: the file is empty"),
-        (HEAD + "{}", ":1:58: "),
+        (HEAD + "{}", ":1:57: "),
         (b'{"bind_config":' + b" " * (5 << 20), ": is over 4 MiB"),
     ],
     ids=["deep", "deep list", "twice", "NaN", "not UTF-8", "UTF-16", "empty", "cut off", "large"],
@@ -114,6 +115,7 @@ def test_what_mindspore_refuses_is_told_at_its_place_and_ends_2(
     done = check(str(path), *SERVER, "--width", "300")
     assert done.returncode == 2
     assert done.stdout.count("\nerror ") == 1
+    assert done.stderr.startswith(f"numascope: {path}:1:{column}: ")
     assert f"error    {path}:1:{column}  refused\n  " in done.stdout
     assert words in done.stdout
     assert "\nwhat MindSpore would do: refuse it before it starts anybody: " in done.stdout

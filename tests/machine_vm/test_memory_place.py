@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from machine_vm.guest import CGROUPS, findings
-from memory_programs import PLACING, shares_of
+from memory_programs import PLACING, look, shares_of
 from processes import program
 
 from numascope.cli.session import open_session
@@ -166,3 +166,23 @@ def test_numa_balancing_is_told_where_it_is_on() -> None:
     assert silent["balancing"]["numa_balancing"] == 0
     assert silent["balancing"]["hint_faults_per_s"] is None
     assert all(node["cache_kib"] is not None and node["total_kib"] for node in told["nodes"])
+
+
+def test_pages_that_numa_balancing_watches_are_told_too() -> None:
+    """Linux 6.1 hides them from move_pages(2); they are found by their frames. Of a thread that runs all pages are watched soon."""
+    setting = Path("/proc/sys/kernel/numa_balancing")
+    before = setting.read_text()
+    try:
+        setting.write_text("1")
+        with program(PLACING + ELSEWHERE + ON_NODE_1 + SPIN) as child:
+            time.sleep(3)
+            share = look(HostRoot(), child.pid, 1).share
+            size_kib = sum(one.kib for one in walk(HostRoot(), child.pid).nodes or ())
+    finally:
+        setting.write_text(before)
+
+    on = share.total.on(CpuSet.of([0]))
+    assert on is not None
+    assert on.low > 0.8
+    assert share.pages_resident > 0.95 * share.pages_asked
+    assert abs((share.total.resident_kib or 0) - size_kib) < 0.1 * size_kib

@@ -26,8 +26,11 @@ ROOT = HostRoot()
 FAR = 2
 """Of four-node one of the far nodes, of memory-only the one without CPUs."""
 
+HOME = 1
+"""Where the memory is at first: node 0 is the kernel's own, and has little to give."""
+
 HOLD = "\nready(); time.sleep(100_000)"
-PLACE_200 = "place(200 * MIB, [0])"
+PLACE_200 = f"place(200 * MIB, [{HOME}])"
 SLOW = ("--limit", "0.02")
 
 
@@ -44,7 +47,8 @@ class Mover(NamedTuple):
     folder: Path
 
     def run(self, *words: str, wanted: int | None = 0) -> Said:
-        """A verb, which is to end so."""
+        """A verb, which is to end so; the page cache of those before it would take the room of these small nodes."""
+        Path("/proc/sys/vm/drop_caches").write_text("1")
         done = subprocess.run(
             self.command(*words), capture_output=True, text=True, check=False, timeout=2 * SLOW_S, env=self.environ(),
             stdin=subprocess.DEVNULL,
@@ -105,7 +109,7 @@ def policy_of(pid: int) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _balancing_off() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     """NUMA balancing would move pages too."""
     switch = Path("/proc/sys/kernel/numa_balancing")
     before = switch.read_text()
@@ -120,25 +124,25 @@ def test_200_mib_move_and_come_back(mover: Mover) -> None:
     with program(PLACING + PLACE_200 + HOLD) as child:
         before = mib_on(child.pid)
         dry = mover.run("apply", "--memory", "move", str(child.pid), "--to", str(FAR), "--dry-run", wanted=1)
-        assert mib_on(child.pid) == before
+        assert mib_on(child.pid)[FAR] == before[FAR]
         assert not (mover.folder / "numascope").exists()
 
         done = mover.move(child.pid)
         moved = mib_on(child.pid)
         assert moved[FAR] > 200
-        assert moved[0] < before[0] - 199
+        assert moved[HOME] < before[HOME] - 199
         assert policy_of(child.pid) == "default"
 
         listed = mover.run("revert", "--list")
         undone_dry = mover.run("revert", "--dry-run", wanted=1)
-        assert mib_on(child.pid) == moved
+        assert mib_on(child.pid)[FAR] == pytest.approx(moved[FAR], abs=1)
         undone = mover.run("revert", "--yes")
         after = mib_on(child.pid)
         nothing = mover.run("revert", "--yes")
 
     print(dry.out, done.out, listed.out, undone_dry.out, undone.out)  # noqa: T201  (with -s: how it looks)
     assert after[FAR] < 1
-    assert after[0] > before[0] - 1
+    assert after[HOME] > before[HOME] - 1
     assert "would move" in dry.out
     assert "listing every page" in dry.out
     assert "room above the kernel's watermarks" in dry.out
@@ -155,7 +159,7 @@ def test_the_plan_says_where_the_memory_of_a_rank_belongs(mover: Mover, tmp_path
     binding = {"bind_cpu_mode": "cpu", "bind_memory_mode": "numa"}
     document = {"bind_config": binding, "bind_cpu": {"device0": {"main": "0-3"}}, "bind_memory": {"device0": FAR}}
     plan.write_text(json.dumps(document))
-    with program(PLACING + "place(40 * MIB, [0])" + HOLD) as child:
+    with program(PLACING + f"place(40 * MIB, [{HOME}])" + HOLD) as child:
         said = mover.run("apply", str(plan), f"{child.pid}=device0", "--memory", "move", "--yes", "--json")
         assert mib_on(child.pid)[FAR] > 40
     document = json.loads(said.out)
@@ -167,11 +171,11 @@ def test_the_plan_says_where_the_memory_of_a_rank_belongs(mover: Mover, tmp_path
 def test_what_two_ranks_share_stays_and_what_one_has_alone_moves(mover: Mover, tmp_path: Path) -> None:
     path = tmp_path / "weights"
     code = f"""
-set_mempolicy(BIND, [0])
+set_mempolicy(BIND, [{HOME}])
 with open({str(path)!r}, "wb") as file: file.write(bytes(40 * MIB))
 file = os.open({str(path)!r}, os.O_RDONLY)
 address = mapped(40 * MIB, SHARED, 1, file)
-place(20 * MIB, [0])
+place(20 * MIB, [{HOME}])
 reading, writing = os.pipe()
 def look():
     for at in range(0, 40 * MIB, 4096): ctypes.string_at(address + at, 1)
@@ -182,7 +186,7 @@ os.read(reading, 1); look()
     with program(PLACING + code + HOLD) as child:
         files = file_pages(child.pid, "weights")
         pages = mover.pages(child.pid)
-        assert file_pages(child.pid, "weights") == files == {0: 40 * 256}
+        assert file_pages(child.pid, "weights") == files == {HOME: 40 * 256}
         assert mib_on(child.pid)[FAR] < 40
     # The child was forked after its parent had touched these 20 MiB: both map them.
     assert pages["shared"] >= 60 * 256
@@ -201,10 +205,10 @@ def file_pages(pid: int, name: str) -> dict[int, int]:
 
 
 def test_locked_pages_move_and_pinned_ones_stay(mover: Mover) -> None:
-    code = """
-locked = place(20 * MIB, [0])
+    code = f"""
+locked = place(20 * MIB, [{HOME}])
 done(libc.mlock(ctypes.c_void_p(locked), ctypes.c_size_t(20 * MIB)))
-pinned = place(20 * MIB, [0])
+pinned = place(20 * MIB, [{HOME}])
 ring = libc.syscall(425, 1, (ctypes.c_char * 120)())
 if ring < 0: raise OSError(ctypes.get_errno(), "io_uring_setup")
 buffer = (ctypes.c_uint64 * 2)(pinned, 20 * MIB)
@@ -219,8 +223,8 @@ done(libc.syscall(427, ring, 0, buffer, 1))
     pages = json.loads(said.out)["results"][0]["pages"]
     assert 20 * 256 <= pages["busy"] < 21 * 256, pages
     assert after[FAR] > before[FAR] + 19
-    assert after[0] > 19
-    assert back[0] > before[0] - 1
+    assert after[HOME] > 19
+    assert back[HOME] > before[HOME] - 1
     assert undone["undone_pages"][0]["pages"]["moved"] >= 19 * 256
 
 
@@ -240,7 +244,7 @@ def test_ctrl_c_ends_it_between_two_batches_and_what_was_done_can_be_put_back(mo
     assert "not tried" in told
     assert "undo: numascope revert 1" in told
     assert after[FAR] < 1
-    assert after[0] > before[0] - 1
+    assert after[HOME] > before[HOME] - 1
 
 
 def test_a_killed_move_is_put_back_from_the_journal(mover: Mover) -> None:
@@ -253,7 +257,7 @@ def test_a_killed_move_is_put_back_from_the_journal(mover: Mover) -> None:
         mover.run("revert", "--yes")
         after = mib_on(child.pid)
     assert after[FAR] < 1
-    assert after[0] > before[0] - 1
+    assert after[HOME] > before[HOME] - 1
 
 
 def test_a_process_that_ends_meanwhile_is_gone(mover: Mover) -> None:
@@ -276,10 +280,9 @@ def test_another_program_of_the_same_process_is_left_alone(mover: Mover) -> None
         told, _ = running.communicate(timeout=SLOW_S)
         assert running.returncode == 1, told
         assert "another program" in told
-        where = mib_on(child.pid)
-        assert where[FAR] < 1
+        assert mib_on(child.pid)[FAR] < 1
         undone = mover.run("revert", "--yes", wanted=1)
-        assert mib_on(child.pid) == where
+        assert mib_on(child.pid)[FAR] < 1
     assert "another program" in undone.out
 
 
@@ -299,16 +302,16 @@ while free() > 90: place(10 * MIB, [{FAR}])
     assert "not all of it has room" in dry.out
     assert f"node {FAR} has no more room" in said.out
     assert 10 < after[FAR] < 95
-    assert after[0] > 100
-    assert back[0] > before[0] - 1
+    assert after[HOME] > 100
+    assert back[HOME] > before[HOME] - 1
 
 
 def test_transparent_huge_pages_move_as_a_whole(mover: Mover) -> None:
-    code = """
+    code = f"""
 address = mapped(62 * MIB)
 start = (address + 2 * MIB - 1) // (2 * MIB) * (2 * MIB)
 libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(60 * MIB), 14)
-mbind(start, 60 * MIB, BIND, [0]); touch(start, 60 * MIB)
+mbind(start, 60 * MIB, BIND, [{HOME}]); touch(start, 60 * MIB)
 """
     with program(PLACING + code + HOLD) as child:
         had = huge_kib(child.pid)
@@ -327,13 +330,15 @@ def huge_kib(pid: int) -> int:
 
 
 def test_huge_pages_of_hugetlbfs_need_free_ones_on_the_other_node(mover: Mover) -> None:
-    pools = [Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages") for node in (0, FAR)]
+    pools = [
+        Path(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages") for node in (HOME, FAR)
+    ]
     try:
         pools[0].write_text("20")
         pools[1].write_text("8")
         if [int(one.read_text()) for one in pools] != [20, 8]:
             pytest.skip("the guest has no room for these huge pages")
-        with program(PLACING + "place(40 * MIB, [0], flags=PRIVATE | ANONYMOUS | HUGE)" + HOLD) as child:
+        with program(PLACING + f"place(40 * MIB, [{HOME}], flags=PRIVATE | ANONYMOUS | HUGE)" + HOLD) as child:
             dry = mover.run("apply", "--memory", "move", str(child.pid), "--to", str(FAR), "--dry-run", wanted=1)
             pages = mover.pages(child.pid, wanted=1)
             mover.run("revert", "--yes")
@@ -345,7 +350,7 @@ def test_huge_pages_of_hugetlbfs_need_free_ones_on_the_other_node(mover: Mover) 
     assert "huge pages of 2 MiB (hugetlbfs): 20 would move, 8 are free" in " ".join(dry.out.split())
     assert pages["no-room"] == 12 * 512
     assert pages["moved"] >= 8 * 512
-    assert "N0=20" in next(line for line in hugetlb.splitlines() if "huge" in line)
+    assert f"N{HOME}=20" in next(line for line in hugetlb.splitlines() if "huge" in line)
 
 
 def test_interleaved_pages_come_back_to_the_nodes_that_they_came_from(mover: Mover) -> None:
@@ -361,7 +366,7 @@ def test_interleaved_pages_come_back_to_the_nodes_that_they_came_from(mover: Mov
 
 
 def test_who_may_not_move_is_told_before_anything_is_done(mover: Mover) -> None:
-    with program(PLACING + "place(10 * MIB, [0])" + HOLD) as child:
+    with program(PLACING + f"place(10 * MIB, [{HOME}])" + HOLD) as child:
         command = ["setpriv", "--reuid=65534", "--clear-groups", *mover.command()]
         done = subprocess.run(
             [*command, "apply", "--memory", "move", str(child.pid), "--to", str(FAR), "--yes"],

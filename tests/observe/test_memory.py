@@ -184,3 +184,30 @@ def test_the_share_off_some_nodes_is_the_rest_with_the_interval_turned_around() 
     assert none is not None
     assert none.share == 0.0
     assert none.high > 0.0
+
+
+@pytest.mark.parametrize(("hidden", "known"), [(0.02, True), (0.15, True), (0.5, False)])
+def test_pages_that_do_not_answer_widen_the_interval_or_leave_it_unknown(hidden: float, known: bool) -> None:
+    """As on Linux 6.1, where NUMA balancing hides pages from the question: they are in memory, so VmRSS has them."""
+    size = 256 * MIB
+    kernel = MadeUp(
+        [(BASE, BASE + size)], lambda at: -14 if (at // PAGE_BYTES * 7919) % 1000 < 1000 * hidden else 0, can_skip=False
+    )
+    one = run(kernel, space(size), 1, rss_kib=size >> 10)
+
+    assert (one.nodes is not None) == known
+    if known:
+        on = one.total.on(CpuSet.of([0]))
+        assert on is not None
+        assert (1.0 - on.low > 0.9 * hidden) == (hidden > 0.03)
+    else:
+        assert "NUMA balancing watches; run as root" in one.reason
+
+
+def test_a_teller_is_asked_for_the_pages_that_are_in_memory() -> None:
+    size = 256 * MIB
+    silent = MadeUp([(BASE, BASE + size)], lambda _: -14, can_skip=False)
+    teller = MadeUp([(BASE, BASE + size)], lambda _: 3, can_skip=False)
+    random = Random(1)  # noqa: S311  (a sample, no secret)
+    one = finished(share_steps(space(size), silent, silent, random, lambda: 0, size >> 10, teller))
+    assert [each.node for each in one.nodes or ()] == [3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from numascope.observe.again import identities, started_again
@@ -15,9 +16,9 @@ Facts = dict[int, ProcessFacts]
 
 
 def process(
-    pid: int, ppid: int, comm: str, *cmdline: str, start: int = 0, uid: int = 1000, **environ: str
+    pid: int, ppid: int, comm: str, *cmdline: str, start: int = 0, environ: Mapping[str, str] | None = None
 ) -> ProcessFacts:
-    return ProcessFacts(pid, ppid, start, 1, comm, cmdline, environ, uid=uid)
+    return ProcessFacts(pid, ppid, start, 1, comm, cmdline, environ or {}, uid=1000)
 
 
 def torchrun(pid: int, script: str, *, start: int = 0, ranks: int = 2, port: str = "1") -> Facts:
@@ -28,8 +29,8 @@ def torchrun(pid: int, script: str, *, start: int = 0, ranks: int = 2, port: str
     for rank in range(ranks):
         one, child = pid + 10 * rank + 1, pid + 10 * rank + 2
         environ = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-        found[one] = process(one, pid, "python", "/bin/python", "-u", script, start=start, **environ)
-        found[child] = process(child, one, "pt_data_worker", "/bin/python", "-u", script, start=start, **environ)
+        found[one] = process(one, pid, "python", "/bin/python", "-u", script, start=start, environ=environ)
+        found[child] = process(child, one, "pt_data_worker", "/bin/python", "-u", script, start=start, environ=environ)
     return found
 
 
@@ -135,7 +136,7 @@ def msrun(pid: int, plan: str, *more: str, start: int = 0) -> Facts:
     worker = {"MS_ROLE": "MS_WORKER", "RANK_ID": "0", "DEVICE_ID": "0", "MSRUN_BIND_FILE": plan}
     return {
         pid: process(pid, 1, "msrun", "/bin/python", "/bin/msrun", *more, "train.py", start=start),
-        pid + 1: process(pid + 1, pid, "python", "python", "train.py", start=start, **worker),
+        pid + 1: process(pid + 1, pid, "python", "python", "train.py", start=start, environ=worker),
     }
 
 

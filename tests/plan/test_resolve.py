@@ -13,6 +13,9 @@ from plan.machines import machine
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.observe.roles import Role
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.dialects.roles import fits
+from numascope.plan.given import read_plan
 from numascope.plan.load import load_plan, parse_plan
 from numascope.plan.objects import SCHEDULER, Place, Plan, Subject
 from numascope.plan.resolve import (
@@ -277,3 +280,70 @@ def test_memory_nodes_come_from_the_memory_section_alone() -> None:
     assert memory_nodes(bound, Subject(1)) is None
     unbound = parse_plan("bind.json", json.dumps({**document, "bind_config": {"bind_cpu_mode": "cpu"}}).encode())
     assert memory_nodes(unbound, DEVICE0) is None
+
+
+OWN = {"main": "0-3", "loader": "4-5", "omp": "6-7", "name:NCCL*": "8", "name:pt_autograd_?": "9", "any": "10-11"}
+
+
+def own_plan(roles: Mapping[str, str]) -> Plan:
+    document = {"numascope": 1, "bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": roles}}
+    return parse_plan("bind.json", json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("framework", ["torch", "mindspore"])
+def test_a_name_goes_before_a_role_and_the_rest_is_any(framework: str) -> None:
+    members = [
+        MAIN, thread("pt_data_worker", "loader", is_main=True, in_top=False), thread("python", "omp"),
+        thread("NCCL Progress 0", "comm"), thread("pt_autograd_3", "autograd"), thread("pt_autograd_12", "autograd"),
+        thread("cuda-EvtHandlr", "housekeeping"), thread("python", "main", is_main=True, in_top=False),
+    ]  # fmt: skip
+    found = masks(own_plan(OWN), machine(32), members, framework)
+    assert found == ["0-3", "4-5", "6-7", "8", "9", "10-11", "10-11", "10-11"]
+
+
+def test_without_any_the_rest_has_main_s_cpus_but_for_mindspore_which_inherits() -> None:
+    roles = {"main": "0-3", "loader": "4-5"}
+    members = [MAIN, thread("x", "omp"), thread("pt_data_worker", "loader")]
+    assert masks(own_plan(roles), machine(32), members, "torch") == ["0-3", "0-3", "4-5"]
+    assert masks(own_plan(roles), machine(32), members) == ["0-3", None, "4-5"]
+
+
+def test_launch_queue_may_be_where_pynative_or_where_runtime_put_it() -> None:
+    plan = plan_of({"runtime": "0-4", "pynative": "8-11"})
+    (found,) = resolve(plan, machine(32), DEVICE0, "mindspore", [thread("launch_queue")], None)
+    assert found is not None
+    assert (str(found.cpus), str(found.either)) == ("4", "10")
+    assert [str(found.judged_by(CpuSet.parse(mask))) for mask in ("4", "10", "0-31")] == ["4", "10", "4"]
+    others = resolve(plan, machine(32), DEVICE0, "mindspore", [thread(name) for name in FIVE[:4]], None)
+    assert [one and one.either for one in others] == [EMPTY] * 4
+
+
+def test_torch_npu_s_hot_threads_have_a_cpu_each_and_all_else_the_rest() -> None:
+    plan = read_plan("conf", b"CPU_AFFINITY_CONF=2,npu0:0-7", Scene(machine(16)))
+    members = [
+        MAIN,
+        thread("acl_thread", "runtime"),
+        thread("release_thread", "runtime"),
+        thread("pt_data_worker", "loader"),
+    ]
+    assert masks(plan, machine(16), members, "torch") == ["0", "1", "2", "4-7"]
+
+
+def test_vllm_s_openmp_threads_may_each_have_one_cpu() -> None:
+    plan = read_plan("conf", b"VLLM_CPU_OMP_THREADS_BIND=0-7", Scene(machine(16)))
+    found = resolve(plan, machine(16), DEVICE0, "vllm", [MAIN, thread("python", "omp")], None)
+    assert [one and (str(one.cpus), one.one_each) for one in found] == [("0-7", False), ("0-7", True)]
+
+
+def test_interleaved_memory_is_meant_to_be_everywhere() -> None:
+    plan = read_plan("lines", b"numactl -C 0 -i 0-1 x\nnumactl -C 1 -p 1 x", Scene(machine(4, nodes=2)))
+    assert memory_nodes(plan, DEVICE0) is None
+    assert str(memory_nodes(plan, Subject(1))) == "1"
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=8))
+def test_a_pattern_fits_as_a_regular_expression_of_it_does(pattern: str, name: str) -> None:
+    same = re.compile(pattern.replace("*", ".*").replace("?", "."), re.DOTALL) if "**" not in pattern else None
+    if same is not None:
+        assert fits(pattern, name) == (same.fullmatch(name) is not None)
+    assert fits("*" * 8 + "b", "a" * 60) is False

@@ -130,7 +130,7 @@ def test_remote_memory_is_told_with_size_node_reason_and_what_to_do() -> None:
     assert told.evidence.startswith("counted by numa_maps; its policy is default")
     assert told.evidence.endswith("NUMA balancing is off: nothing brings them after their threads")
     assert told.remedy == (
-        f"see which kind of memory: numascope memory {PID} --kind; lasting: start it under numactl --membind=1"
+        f"numascope apply --memory move {PID} --to 1 --dry-run; lasting: start it under numactl --membind=1"
     )
 
 
@@ -154,6 +154,9 @@ def test_what_came_of_a_wrong_policy_stands_beside_it() -> None:
     (told,) = memory_findings([rank(place({0: 300, 1: 700}), "unbound")], reports.plan(), TWO)
     assert told.rule == "unbound"
     assert told.text.endswith("planned node 1; 30.0 % of 1000.0 MiB off N1, 300.0 MiB on N0")
+    assert told.remedy.startswith(f"numascope apply --memory move {PID} --to 1 --dry-run; lasting: ")
+    (near,) = memory_findings([rank(place({1: 700}), "unbound")], reports.plan(), TWO)
+    assert near.remedy.startswith("the policy of a running process cannot be set from outside")
 
 
 def test_an_arrow_needs_more_than_both_intervals() -> None:

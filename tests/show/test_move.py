@@ -21,7 +21,7 @@ from numascope.show.page_rows import MovePreview, MoveResult, PageOwner, Survey
 OWNER = PageOwner(41_200, 8_841_200, 140_000, "python", "rank 3 d3")
 SURVEY = Survey({0: 51_603, 1: 2_371}, {0: 51_200, 1: 1_254}, {0: 403, 1: 1_117}, {}, 12_000_000)
 PREVIEW = MovePreview(
-    OWNER, CpuSet.of([2]), "the plan binds its memory there", "default", SURVEY, {2: 338_842}, {}
+    OWNER, CpuSet.of([2]), "the plan binds its memory there", "default", SURVEY, {2: 338_842}, 0, {}
 )  # fmt: skip
 
 
@@ -44,17 +44,18 @@ def test_a_preview_has_each_node_what_moves_and_what_stays() -> None:
 
 def test_no_room_and_missing_huge_pages_are_said_before() -> None:
     survey = SURVEY._replace(to_move={0: 51_200}, huge={2048: 20})
-    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, survey, {2: 1_024}, {2048: 8})
+    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, survey, {2: 1_024}, 3 << 20, {2048: 8})
     text = text_of(preview_lines(preview, dry=False, width=80))
     assert "will move" in text
     assert "needed: 160.0 MiB" in text, "huge pages come from their own pool"
     assert "not all of it has room" in text
+    assert "3.0 GiB there are page cache" in " ".join(text.split())
     assert "huge pages of 2 MiB (hugetlbfs): 20 would move, 8 are free on node 2" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_room_that_is_not_known_is_no_room_that_is_missing() -> None:
-    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, SURVEY, {}, {})
+    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, SURVEY, {}, 0, {})
     text = text_of(preview_lines(preview, dry=False, width=80))
     assert "watermarks: ?;" in text
     assert "not all of it" not in text

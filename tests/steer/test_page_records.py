@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from steering import SOURCE, here, store_in
 
 from numascope.errors import UsageError
-from numascope.show.journal import journal_lines
+from numascope.show.journal import journal_document, journal_lines
+from numascope.show.journal_detail import detail_lines
 from numascope.steer.journal import Entry, OpenEntry, parse_entry
 from numascope.steer.ledger import choose, has_work, read_ledger
 from numascope.steer.listing import rows_of
@@ -143,3 +144,28 @@ def test_the_list_says_how_much_was_moved(tmp_path: Path) -> None:
     text = "\n".join("".join(span.text for span in line) for line in lines)
     assert "2.0 MiB moved" in text
     assert "can be reverted" in text
+
+
+def test_an_entry_in_full_says_from_where_to_where_and_what_became_of_the_pages(tmp_path: Path) -> None:
+    written(tmp_path, [pages(1, FIRST), pages(2, SECOND, before=2), done(1, moved=510, busy=2)])
+    with store_in(tmp_path) as store:
+        (row,) = rows_of(read_ledger(store), store.here)
+    lines = ["".join(span.text for span in line) for line in detail_lines(row, {}, 100, 12)]
+    text = "\n".join(lines)
+    assert len(lines) == 12
+    assert "python 41200 (rank 0 d0)  node 0 → 1 2.0 MiB, node 2 → 1 0.4 MiB" in text
+    assert "pages: 510 moved, 2 busy, 100 untried" in text
+    assert "numascope revert 1, from any terminal" in text
+
+
+def test_the_document_has_the_pages_of_each_process(tmp_path: Path) -> None:
+    written(tmp_path, [pages(1, FIRST), done(1, moved=512)])
+    with store_in(tmp_path) as store:
+        document = journal_document(rows_of(read_ledger(store), store.here))
+    entries = document["entries"]
+    assert isinstance(entries, list)
+    entry = entries[0]
+    assert (entry["kind"], entry["changes"]) == ("move", [])
+    assert entry["pages"][0]["moves"] == [{"from": 0, "to": 1, "pages": 512}]
+    assert entry["pages"][0]["results"] == {"moved": 512}
+    assert entry["pages"][0]["left"] == 512

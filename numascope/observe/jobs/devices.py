@@ -15,6 +15,7 @@ _LISTS: Final = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIB
 """Lists that a runtime itself obeys; `NVIDIA_VISIBLE_DEVICES` is read by container tools only, and renumbers nothing by itself."""
 
 _STEP_DEVICES: Final = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
+_MINOR: Final = ", which may be the same: the driver's numbers are not CUDA's"
 _NUMBERED: Final = re.compile(r"(davinci|nvidia)([0-9]+)")
 
 
@@ -121,5 +122,5 @@ def _compared(rank: Rank, files: Sequence[str] | None) -> Rank:
     if rank.device in open_ones:
         alone = len(open_ones) == 1
         return replace(rank, device_source=f"{rank.device_source}, holds {shown} open") if alone else rank
-    note = f"{rank.pid} is on device {rank.device} by {rank.device_source}, but holds {shown} open"
+    note = f"{rank.pid} is on device {rank.device} by {rank.device_source}, but holds {shown} open{_MINOR if kind == 'nvidia' else ''}"
     return replace(rank, device_source=f"{rank.device_source}; but holds {shown} open", notes=(*rank.notes, note))

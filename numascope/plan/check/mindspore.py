@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from numascope.plan.check.judged import SETTINGS, Judgement, Problem, Stage
 from numascope.plan.check.objects import CheckFinding, Hit, Severity, gathered
@@ -10,6 +10,9 @@ from numascope.plan.mindspore import MODULES, SECTIONS
 from numascope.plan.objects import Place
 from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import nearest
+
+_OF_IDS = ("cpu-", "node-", "mem-")
+"""Rules on the machine that say of an id why it is not available."""
 
 _RULES: Mapping[Stage, tuple[str, str]] = {
     "reads": ("refused", "msrun ends before it starts anybody"),
@@ -20,19 +23,30 @@ _RULES: Mapping[Stage, tuple[str, str]] = {
 }
 
 
-def refusals(path: str, judgement: Judgement, *, with_ids: bool) -> Iterator[CheckFinding]:
-    """A finding for each thing that MindSpore fails at; ids that are not there are told by the rules on the machine, unless asked here."""
+def refusals(path: str, judgement: Judgement, found: Sequence[CheckFinding]) -> Iterator[CheckFinding]:
+    """A finding for each thing that MindSpore fails at, but ids that `found`, by rules on the machine, has at the same place."""
+    told = {place for finding in found if finding.rule.startswith(_OF_IDS) for place in finding.places}
+    has_absent_device = any(finding.rule == "dev-absent" for finding in found)
+    hits: dict[tuple[str, Severity, str, str], list[Hit]] = {}
     for one in judgement.problems:
-        if one.is_id and not with_ids:
+        place = _place(path, one.where)
+        if one.is_id and (place in told or (one.kind == "ValueError" and has_absent_device)):
             continue
-        rule, outcome = _RULES[one.stage]
-        severity: Severity = "error"
-        raised = "" if one.kind == "numactl" else f" ({one.kind})"
-        if one.is_host:
-            is_tool = "installed" in one.text
-            rule, severity = ("tool-missing", "error") if is_tool else ("cgroup-v1", "info")
-            outcome = outcome if is_tool else f"MindSpore 2.9 and 2.10: {outcome}"
-        yield from gathered(rule, severity, [Hit(_place(path, one.where), one.text, outcome + raised)], one.remedy)
+        rule, severity, outcome = _weighed(one)
+        hits.setdefault((rule, severity, outcome, one.remedy), []).append(Hit(place, one.text))
+    for (rule, severity, outcome, remedy), cases in hits.items():
+        yield from gathered(rule, severity, cases, remedy, (outcome,))
+
+
+def _weighed(one: Problem) -> tuple[str, Severity, str]:
+    """The rule of a problem, its weight, and what comes of it."""
+    rule, outcome = _RULES[one.stage]
+    outcome += "" if one.kind == "numactl" else f" ({one.kind})"
+    if not one.is_host:
+        return rule, "error", outcome
+    if _is_of_version(one):
+        return "cgroup-v1", "info", f"MindSpore 2.9 and 2.10: {outcome}"
+    return "tool-missing", "error", outcome
 
 
 def silent_faults(path: str, document: Value, judgement: Judgement) -> tuple[CheckFinding, ...]:

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.plan.objects import Place, Rule, Subject
+from numascope.plan.positions import MOST_VALUES
 from numascope.plan.why import Owners
 
 Severity = Literal["error", "warning", "info"]
@@ -14,7 +15,7 @@ Severity = Literal["error", "warning", "info"]
 MOST_LINES: Final = 8
 """So many cases of one finding are told in full; the others keep their places."""
 
-MOST_PLACES: Final = 1_000
+MOST_PLACES: Final = MOST_VALUES
 
 _LONGEST_TEXT: Final = 400
 
@@ -106,7 +107,7 @@ def gathered(
     first, *rest = ordered
     lines = [first.evidence] if first.evidence else []
     lines += [
-        f"{_where(first.place, hit.place)}: {hit.text}{f'; {hit.evidence}' if hit.evidence else ''}"
+        f"{_where(first.place, hit.place)}{hit.text}{f'; {hit.evidence}' if hit.evidence else ''}"
         for hit in rest[: MOST_LINES - 1]
     ]
     left_out = len(rest) - (MOST_LINES - 1)
@@ -123,7 +124,9 @@ def shortened(text: str) -> str:
 
 
 def _where(first: Place, place: Place) -> str:
-    return f"line {place.line}" if place.path == first.path else str(place)
+    if (place.path, place.line) == (first.path, first.line):
+        return ""
+    return f"line {place.line}: " if place.path == first.path else f"{place}: "
 
 
 def is_scheduler(subject: Subject) -> bool:

@@ -34,6 +34,8 @@ _RULES: Final[tuple[Callable[[Question], Sequence[CheckFinding]], ...]] = (
 )  # fmt: skip
 
 _WEIGHT: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
+_REMEDY: Final = "docs/plans.md says what this form means"
+_REMEDIES: Final = {"msrun": "give a key for each worker, in the order of the workers: device0, device1, …"}
 _NOTE: Final = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9}): (?P<text>.+)", re.DOTALL)
 
 
@@ -64,10 +66,9 @@ def check_document(
 ) -> Checked:
     """A bind JSON: as MindSpore reads it, and where numascope can read it (`question`) by every rule on the machine."""
     judgement = judge(document, view, has_mark=has_mark)
-    found = [*refusals(path, judgement, with_ids=question is None), *silent_faults(path, document, judgement)]
-    if question is not None:
-        found += _ruled(question)
-    elif refusal is not None and document.data and not any(one.severity == "error" for one in found):
+    ruled = [] if question is None else list(_ruled(question))
+    found = [*refusals(path, judgement, ruled), *silent_faults(path, document, judgement), *ruled]
+    if refusal is not None and document.data and not any(one.severity == "error" for one in found):
         found += _unread(path, refusal)
     binds_nobody = document.data == {}  # which MindSpore accepts, and so it is a plan
     return Checked(_sorted(found), shortened(outcome_words(judgement)), is_usable=question is not None or binds_nobody)
@@ -75,7 +76,10 @@ def check_document(
 
 def check_plan(question: Question) -> Checked:
     """A plan of any other dialect: its reader's notes, and every rule on the machine."""
-    return Checked(_sorted([*_noted(question.owners.plan), *_ruled(question)]), None, is_usable=True)
+    ruled = list(_ruled(question))
+    told = {place for one in ruled if one.severity == "error" for place in one.places}
+    noted = [one for one in _noted(question.owners.plan) if one.places[0] not in told]
+    return Checked(_sorted([*noted, *ruled]), None, is_usable=True)
 
 
 def refused_by_torch(path: str, refusal: NoPlanError) -> Checked:
@@ -104,7 +108,7 @@ def _noted(plan: Plan) -> Iterator[CheckFinding]:
         if matched is not None:
             place = Place(matched["path"], int(matched["line"]), int(matched["column"]))
         text = note if matched is None else matched["text"]
-        yield from gathered("reading", severity, [Hit(place, text)], "see docs/plans.md for what this form means")
+        yield from gathered("reading", severity, [Hit(place, text)], _REMEDIES.get(plan.dialect, _REMEDY))
 
 
 def _sorted(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:

@@ -39,26 +39,24 @@ def tool_of(command: Command) -> int | None:
 
 def read_prefixes(path: str, data: bytes, scene: Scene) -> Plan:
     """The plan of such lines: a rank a line, in their order where neither a comment nor a variable names its device. InputError."""
-    found = [
-        (command, at)
-        for command in commands(path, decoded(path, data, "a command line"))
-        if (at := tool_of(command)) is not None
-    ]
-    draft = Draft(path, "numactl", data)
-    if not found:
-        raise draft.wrong(Word("", 1, 1), "has no line that begins with numactl or taskset")
-    if not any(command.words[at].text.endswith("numactl") for command, at in found):
-        draft.dialect = "taskset"
+    draft = Draft(path, "taskset", data)
     seen: dict[int, Word] = {}
-    for number, (command, at) in enumerate(found):
+    for command in commands(path, decoded(path, data, "a command line")):
+        at = tool_of(command)
+        if at is None:
+            continue
         word = command.words[at]
-        device = _device(command, at, number)
+        device = _device(command, at, len(seen))
         if device in seen:
             raise draft.wrong(word, f"device{device} has a line already, line {seen[device].line}: keep one")
         if len(seen) >= MOST_RANKS:
             raise draft.wrong(word, f"more than {MOST_RANKS} lines, far more than ranks")
+        if word.text.endswith("numactl"):
+            draft.dialect = "numactl"
         seen[device] = word
         _Line(draft, scene, device).read(command.words[at:])
+    if not seen:
+        raise draft.wrong(Word("", 1, 1), "has no line that begins with numactl or taskset")
     return draft.plan()
 
 

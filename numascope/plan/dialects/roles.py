@@ -23,3 +23,20 @@ def is_role(name: str) -> bool:
     if name.startswith(NAMED):
         return _PATTERN.fullmatch(name.removeprefix(NAMED)) is not None
     return name in KNOWN
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Whether a thread's name fits a pattern, in which `*` stands for any characters and `?` for one; in time by their product."""
+    at, star, mark, place = 0, -1, 0, 0
+    while place < len(name):
+        if at < len(pattern) and pattern[at] == "*":
+            star, mark = at, place
+            at += 1
+        elif at < len(pattern) and pattern[at] in ("?", name[place]):
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            mark += 1
+            at, place = star + 1, mark
+        else:
+            return False
+    return not pattern[at:].strip("*")

@@ -7,7 +7,7 @@ from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import UsageError
-from numascope.plan.dialects.draft import Draft, Scene
+from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.variables import value_of
 from numascope.plan.dialects.words import Word, decoded, shown
 from numascope.plan.make.made import WHOLE_PROCESS
@@ -32,7 +32,10 @@ def read_torch_npu(path: str, data: bytes, scene: Scene) -> Plan:
     given: dict[int, tuple[Word, CpuSet]] = {}
     switches: dict[str, bool] = {}
     at = 0
-    for text in value.text.split(","):
+    pieces = value.text.split(",")
+    if len(pieces) > MOST_RANKS:
+        raise draft.wrong(value, f"more than {MOST_RANKS} settings, far more than ranges of a host")
+    for text in pieces:
         option = Word(text.strip(), value.line, value.column + at)
         at += len(text) + 1
         name, colon, setting = option.text.partition(":")
