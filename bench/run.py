@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dashboard_cost
+import memory_cost
+import memory_watch_cost
 import recording_cost
 import sampler_cost
 import steer_cost
@@ -12,7 +14,17 @@ import watch_cost
 
 def main() -> None:
     """Runs them."""
-    for bench in (topo_cost, sampler_cost, watch_cost, recording_cost, dashboard_cost, steer_cost):
+    benches = (
+        topo_cost,
+        sampler_cost,
+        watch_cost,
+        recording_cost,
+        dashboard_cost,
+        memory_cost,
+        memory_watch_cost,
+        steer_cost,
+    )
+    for bench in benches:
         bench.main()
         print()
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,11 @@ import pytest
 from captures import expected, unpack
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Under nohup, or in the background of a script, these would be ignored by whatever tests start, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -65,7 +65,8 @@ def lies(
     ]
     share = MemoryShare(Share(1280, 1280, kib, tuple(rows), 1280.0), source="PAGEMAP_SCAN")
     seen = SeenMemory(8_841_207, 0, share, (PolicyGroup(policy, 12, ()),))
-    return MemoryView(seen, nodes, share.off(nodes), is_everywhere=False, trend=trend, why=why)
+    off = share.off(nodes)
+    return MemoryView(seen, nodes, off, is_everywhere=False, off_own=off, trend=trend, why=why)
 
 
 def rank_view(

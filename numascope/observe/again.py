@@ -78,7 +78,11 @@ def _again(
 ) -> int | None:
     if one.is_launcher:
         for job in jobs:
-            if job.launcher is None or job.launcher not in is_new or not _is_same(one, facts[job.launcher], job.plan_path):
+            if (
+                job.launcher is None
+                or job.launcher not in is_new
+                or not _is_same(one, facts[job.launcher], job.plan_path)
+            ):
                 continue
             if job.framework == one.framework and (len(job.ranks) >= one.ranks or not is_patient):
                 return job.launcher

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.host.maps import Kind
+from numascope.host.maps import FILE, Kind
 from numascope.observe.interval import Interval, share_interval, widened
 
 LEAST_HITS: Final = 100
@@ -85,3 +85,20 @@ class MemoryShare:
     def off(self, nodes: CpuSet) -> Interval | None:
         """The share that lies on none of these nodes; None where it is unknown."""
         return self.total.off(nodes)
+
+    def off_beside_files(self, nodes: CpuSet) -> Interval | None:
+        """The same of all that is no file: a file lies where it was read first, whatever the policy of who maps it.
+
+        None where nothing of it is known; where nothing is known by kind, of all memory.
+        """
+        if not self.kinds:
+            return self.off(nodes)
+        parts = [
+            (share.resident_kib, off)
+            for kind, share in self.kinds.items()
+            if kind.name != FILE.name and share.resident_kib and (off := share.off(nodes)) is not None
+        ]
+        whole_kib = sum(kib for kib, _ in parts)
+        if not whole_kib:
+            return None
+        return Interval(*(sum(kib * off[at] for kib, off in parts) / whole_kib for at in range(3)))

@@ -41,7 +41,7 @@ def judge_policy(process: ProcessFacts | None, wanted: CpuSet | None) -> tuple[s
 
 def judge_place(verdict: str, view: MemoryView | None) -> str:
     """The verdict on a policy as the verdict on the memory: `spilled` where the policy is right and the pages are not."""
-    off = None if view is None else view.off
+    off = None if view is None else view.off_own
     return "spilled" if verdict == "ok" and off is not None and off.low > SPILLED_SHARE else verdict
 
 

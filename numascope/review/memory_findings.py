@@ -32,9 +32,14 @@ def memory_findings(ranks: Sequence[RankView], plan: Plan | None, machine: Machi
         elif rank.memory is not None and off is not None:
             if rank.memory_verdict == "spilled":
                 found.append(_spilled(rank, rank.memory, off, index))
-            elif not rank.memory_verdict and off.low > REMOTE_SHARE:
+            elif not rank.memory_verdict and _is_over(rank.memory, REMOTE_SHARE):
                 found.append(_remote(rank, rank.memory, off, index, plan))
     return found
+
+
+def _is_over(view: MemoryView, share: float) -> bool:
+    """Whether surely more than that is off, files left out."""
+    return view.off_own is not None and view.off_own.low > share
 
 
 def share_words(one: Interval) -> str:
@@ -77,7 +82,7 @@ def _policy(rank: RankView, index: int, *, is_one: bool) -> Finding:
     )
     place = "" if rank.memory is None else place_words(rank.memory)
     told = () if rank.memory is None or not place else (how_words(rank.memory), *rank.memory.why)
-    is_far = rank.memory is not None and rank.memory.off is not None and rank.memory.off.low > SPILLED_SHARE
+    is_far = rank.memory is not None and _is_over(rank.memory, SPILLED_SHARE)
     lasting = "start it under numactl --membind"
     beside = ("one memory node: no difference here",) if is_one else told
     return Finding(
@@ -98,7 +103,7 @@ def _spilled(rank: RankView, view: MemoryView, off: Interval, index: int) -> Fin
         severity="warning",
         subject=rank.name,
         text=f"{place_words(view)}, though its policy is {rank.policy}",
-        evidence="; ".join([how_words(view), *view.why]),
+        evidence="; ".join([how_words(view), *_own_words(view), *view.why]),
         remedy=_move(rank.pid, view),
         rank=index,
         weight=round(100 * off.share),
@@ -116,11 +121,16 @@ def _remote(rank: RankView, view: MemoryView, off: Interval, index: int, plan: P
         severity="warning",
         subject=rank.name,
         text=place_words(view),
-        evidence="; ".join([how_words(view), *entry, *view.why]),
+        evidence="; ".join([how_words(view), *_own_words(view), *entry, *view.why]),
         remedy=_move(rank.pid, view, lasting),
         rank=index,
         weight=round(100 * off.share),
     )
+
+
+def _own_words(view: MemoryView) -> list[str]:
+    """How much is off of what is no file, where that is another share."""
+    return [] if view.off_own in (None, view.off) else [f"files left out {share_words(view.off_own)} %"]
 
 
 def _move(pid: int, view: MemoryView | None, lasting: str = "") -> str:

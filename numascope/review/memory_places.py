@@ -96,7 +96,8 @@ class MemoryPlaces:
         off = None if is_everywhere else share.off(home)
         before = None if is_everywhere or rank.before is None else rank.before.share.off(home)
         why = () if is_everywhere else reasons(rank.seen, home, self._nodes(), self._settings())
-        return MemoryView(rank.seen, home, off, is_everywhere, _trend(before, off), why)
+        own = None if is_everywhere else share.off_beside_files(home)
+        return MemoryView(rank.seen, home, off, is_everywhere, own, _trend(before, off), why)
 
     def _nodes(self) -> list[NodeMemory]:
         """The nodes' memory as of this sample, as whoever gives reasons wants it."""

@@ -97,6 +97,8 @@ class MemoryView:
     off: Interval | None
     """The share on other nodes; None: unknown, or there is no other node that has memory (`is_everywhere`)."""
     is_everywhere: bool
+    off_own: Interval | None = None
+    """The same share of what is no file, which verdicts rest on: where a file lies is not the policy's doing."""
     trend: int = 0
     """1 where more is off than at the look before, -1 where less, beyond both intervals; else 0."""
     why: tuple[str, ...] = ()

@@ -17,8 +17,8 @@ _BAR: Final = 24
 
 WORDS: Final[dict[PageOutcome, str]] = {
     "moved": "moved", "already": "there already", "elsewhere": "no longer where they were moved to, left alone",
-    "shared": "stay, other processes map them too", "busy": "busy or pinned", "gone": "gone meanwhile",
-    "no-room": "stay, no room", "untried": "not tried",
+    "shared": "stay, other processes map them too", "busy": "busy or pinned",
+    "watched": "left alone, NUMA balancing watches them", "gone": "gone meanwhile", "no-room": "stay, no room", "untried": "not tried",
 }  # fmt: skip
 
 
@@ -60,9 +60,28 @@ def preview_lines(one: MovePreview, *, dry: bool, width: int) -> list[Line]:
             lines.append((Span(f"  {name:<12}{here}{moves:>12}{stays:>16}"),))
     if any(survey.shared.values()):
         lines += _wrapped("shared: other processes map these pages too (libraries, files, forked memory)", "  ", width)
+    lines += _watched(one, width)
     lines += _room(one, width)
     if survey.is_cut:
         lines += _wrapped("there are more mappings than are read: what lies behind them stays", "  ", width)
+    return lines
+
+
+def _watched(one: MovePreview, width: int) -> list[Line]:
+    survey = one.survey
+    lines: list[Line] = []
+    if survey.untold:
+        text = (
+            f"{survey.untold:,} pages ({size_of(survey.untold)}) did not say where they lie (NUMA balancing): they are left alone, "
+            "unless the process touches them meanwhile; as root their frames tell it"
+        )
+        lines += _wrapped(text, "  ", width, "warn")
+    if survey.watched:
+        text = (
+            f"{survey.watched:,} pages ({size_of(survey.watched)}) are watched by NUMA balancing: this kernel moves each of them "
+            "only once the process has touched it"
+        )
+        lines += _wrapped(text, "  ", width)
     return lines
 
 
@@ -180,6 +199,8 @@ def preview_document(one: MovePreview) -> Document:
             {"page_kib": size, "to_move": count, "free": one.free_huge.get(size, 0)}
             for size, count in sorted(survey.huge.items())
         ],
+        "untold": survey.untold,
+        "watched": survey.watched,
         "cost_ns": survey.cost_ns,
     }
 

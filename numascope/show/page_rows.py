@@ -9,12 +9,13 @@ from typing import Final, Literal, NamedTuple
 from numascope.cpuset import CpuSet
 from numascope.host.pagemap import PAGE_BYTES
 
-PageOutcome = Literal["moved", "already", "elsewhere", "shared", "busy", "gone", "no-room", "untried"]
-"""`already` on a wanted node; `elsewhere` no longer where we moved it to; `shared` with other processes; `busy` or pinned; `gone` unmapped or
+PageOutcome = Literal["moved", "already", "elsewhere", "shared", "busy", "watched", "gone", "no-room", "untried"]
+"""`already` on a wanted node; `elsewhere` no longer where we moved it to; `shared` with other processes; `busy` or pinned; `watched` by NUMA
+balancing, so that the kernel does not find it; `gone` unmapped or
 not in memory any more; `no-room` on the node that it was to go to; `untried` since the move ended before its turn came."""
 
 OUTCOMES: Final[tuple[PageOutcome, ...]] = (
-    "moved", "already", "elsewhere", "shared", "busy", "gone", "no-room", "untried",
+    "moved", "already", "elsewhere", "shared", "busy", "watched", "gone", "no-room", "untried",
 )  # fmt: skip
 
 Ending = Literal["done", "no-room", "interrupted", "gone", "raced", "refused"]
@@ -53,6 +54,10 @@ class Survey(NamedTuple):
     """CPU time of the listing."""
     is_cut: bool = False
     """There are more mappings than are read."""
+    untold: int = 0
+    """Pages in memory that do not say where they lie, since NUMA balancing watches them; they are on no node here, and stay."""
+    watched: int = 0
+    """Pages among the others of which only their frames told: the kernel moves them once the process has touched them."""
 
     @property
     def pages_to_move(self) -> int:
@@ -62,7 +67,7 @@ class Survey(NamedTuple):
     @property
     def pages(self) -> int:
         """All pages in memory."""
-        return sum(self.on.values())
+        return sum(self.on.values()) + self.untold
 
 
 @dataclass(frozen=True, slots=True)

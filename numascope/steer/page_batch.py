@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from numascope.observe.residence import Asker
 from numascope.show.page_rows import PageOutcome
+from numascope.steer.page_places import HIDDEN
 from numascope.steer.syscalls import UNTOLD, PageKernel
 
 MOST_ROUNDS: Final = 16
@@ -15,6 +16,9 @@ _MEANING: Final[dict[int, PageOutcome]] = {
     errno.EACCES: "shared", errno.EBUSY: "busy", errno.ENOENT: "gone", errno.EFAULT: "gone", errno.ENOMEM: "no-room",
 }  # fmt: skip
 """Statuses of move_pages(2)."""
+
+_NOT_SEEN: Final = frozenset({-errno.ENOENT, -errno.EFAULT})
+"""Statuses of a page that the kernel did not find: one that is there was watched by NUMA balancing (see HiddenPages)."""
 
 _NOTHING_TO_DO: Final = frozenset({0, errno.ENOENT, errno.ENOMEM})
 _NO_PROCESS: Final = frozenset({errno.ESRCH, errno.EINVAL})
@@ -35,6 +39,7 @@ def move_batch(pid: int, addresses: Sequence[int], node: int, kernel: PageKernel
     The kernel stops at the first queue of pages of which some would not go, and says nothing of that queue and of what
     stands behind it. So these are tried again, after some rounds one by one: what a call gets nowhere with is busy or
     pinned. The pages of a large page but its first are told to be busy, though they went with it: that is seen by asking where they are.
+    So is what the kernel did not find, being watched by NUMA balancing: that is `watched`, and not tried again here.
     """
     outcomes: list[PageOutcome] = ["busy"] * len(addresses)
     todo = list(range(len(addresses)))
@@ -56,11 +61,13 @@ def move_batch(pid: int, addresses: Sequence[int], node: int, kernel: PageKernel
         places = answer.statuses if is_plain else asker.ask(some)
         left: list[int] = []
         for at, status, place in zip(tried, answer.statuses, places, strict=True):
-            if place == node:
+            if place == node or (place == HIDDEN and status == node):
                 outcomes[at] = "moved"
                 huge += status == -errno.EBUSY
-            elif place < 0:
+            elif place < 0 and place != HIDDEN:
                 outcomes[at] = "gone"
+            elif status in _NOT_SEEN or (place == HIDDEN and status == -errno.EBUSY):
+                outcomes[at] = "watched"
             elif status == UNTOLD or status >= 0:
                 left.append(at)
             else:

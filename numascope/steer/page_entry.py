@@ -11,7 +11,7 @@ from numascope.show.page_rows import OUTCOMES, PageOutcome, PageOwner, PagesRow
 from numascope.steer.page_records import Pages, PagesBack, PagesDone, Range, parse_ranges, without
 from numascope.steer.records import Record, printable
 
-_LEFT: Final[tuple[PageOutcome, ...]] = ("elsewhere", "busy", "no-room", "untried")
+_LEFT: Final[tuple[PageOutcome, ...]] = ("elsewhere", "busy", "watched", "no-room", "untried")
 """Outcomes of a revert after which a page is there and not back; one that others map by now is no longer this process's own."""
 
 

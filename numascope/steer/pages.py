@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, Protocol
 
 from numascope.cpuset import CpuSet
 from numascope.host import procfs
+from numascope.host.hidden_pages import HiddenPages
 from numascope.host.maps import AddressSpace, Region, read_maps
 from numascope.host.page_entries import ALONE, PageEntries
 from numascope.host.page_nodes import MOST_PAGES, PageNodes
@@ -18,9 +19,10 @@ from numascope.host.pagemap import PAGE_BYTES, Found
 from numascope.host.root import HostRoot
 from numascope.observe.residence import Asker
 from numascope.show.page_rows import Survey
+from numascope.steer.page_places import HIDDEN, PagePlaces
 
-COST_MS_PER_GIB: Final = (150, 400)
-"""CPU time of a listing for each GiB in memory in pages of 4 KiB, from measurements on Linux 6.18."""
+COST_MS_PER_GIB: Final = (50, 150)
+"""CPU time of a listing for each GiB in memory in pages of 4 KiB: 50 ms measured on Linux 6.18, more on slow or shared CPUs."""
 
 _SPAN_BYTES: Final = 64 << 20
 """Without PAGEMAP_SCAN so much of `pagemap` is read at once; the kernel takes the lock for 2 MiB of addresses at a time."""
@@ -43,7 +45,7 @@ class Entries(Protocol):
 
 
 class PageRun(NamedTuple):
-    """Pages of one size side by side in memory on one node; `is_alone`: no other process maps them."""
+    """Pages of one size side by side in memory on one node, or HIDDEN; `is_alone`: no other process maps them."""
 
     start: int
     pages: int
@@ -69,8 +71,8 @@ class PageLister:
         speaker = procfs.speaker_of(root, pid)
         self.tid = int(str(speaker).rpartition("/")[2])
         """A living thread of it, which answers for the process."""
-        self.asker = PageNodes(self.tid)
         self._entries = PageEntries(root, speaker)
+        self.asker = places_of(root, self.tid, self._entries)
         self.space = read_maps(root, speaker)
 
     def close(self) -> None:
@@ -82,20 +84,35 @@ class PageLister:
         return list_pages(self.space, self._entries, self.asker)
 
 
+def places_of(root: HostRoot, tid: int, entries: PageEntries) -> PagePlaces:
+    """Who is asked for the nodes of pages; `tid` is a living thread of the process whose `pagemap` that is."""
+    asker = PageNodes(tid)
+    return PagePlaces(asker, entries, HiddenPages(root, entries, asker))
+
+
 def list_pages(space: AddressSpace, entries: Entries, asker: Asker) -> Iterator[PageRun]:
     """The runs of an address space; at most MOST_PAGES pages are asked for at once."""
     for region in space.regions:
         page_bytes = PAGE_BYTES if region.kind.page_kib is None else region.kind.page_kib << 10
         pieces = _huge(region, page_bytes, entries) if page_bytes > PAGE_BYTES else _small(region, entries)
         for batch in _batches(pieces, page_bytes):
-            addresses = [
-                at for start, states in batch for at in range(start, start + len(states) * page_bytes, page_bytes)
-            ]
-            nodes = asker.ask(addresses)
-            done = 0
-            for start, states in batch:
-                yield from _runs(start, page_bytes, states, nodes[done : done + len(states)])
-                done += len(states)
+            yield from _asked(batch, page_bytes, asker)
+
+
+def list_again(runs: Iterable[PageRun], asker: Asker) -> Iterator[PageRun]:
+    """Where the pages of runs that a process has alone lie by now; what is gone is left out."""
+    for run in runs:
+        for batch in _batches(iter([(run.start, bytes([ALONE]) * run.pages)]), run.page_bytes):
+            yield from _asked(batch, run.page_bytes, asker)
+
+
+def _asked(batch: Sequence[_Piece], page_bytes: int, asker: Asker) -> Iterator[PageRun]:
+    addresses = [at for start, states in batch for at in range(start, start + len(states) * page_bytes, page_bytes)]
+    nodes = asker.ask(addresses)
+    done = 0
+    for start, states in batch:
+        yield from _runs(start, page_bytes, states, nodes[done : done + len(states)])
+        done += len(states)
 
 
 _Piece = tuple[int, bytes]
@@ -149,15 +166,15 @@ def _batches(pieces: Iterator[_Piece], page_bytes: int) -> Iterator[list[_Piece]
 
 
 def _runs(start: int, page_bytes: int, states: bytes, nodes: list[int]) -> Iterator[PageRun]:
-    """Pages whose node is negative are zero pages that nobody owns, or have gone."""
+    """Pages whose node is negative are zero pages that nobody owns, or have gone, but for those that are HIDDEN."""
     if nodes.count(nodes[0]) == len(nodes) and states.count(states[:1]) == len(states):
-        if nodes[0] >= 0:
+        if nodes[0] >= 0 or nodes[0] == HIDDEN:
             yield PageRun(start, len(nodes), page_bytes, nodes[0], states[0] == ALONE)
         return
     at = start
     for (node, state), members in groupby(zip(nodes, states, strict=True)):
         count = sum(1 for _ in members)
-        if node >= 0:
+        if node >= 0 or node == HIDDEN:
             yield PageRun(at, count, page_bytes, node, state == ALONE)
         at += count * page_bytes
 
@@ -169,13 +186,19 @@ def survey_pages(lister: PageLister, wanted: CpuSet, told: Callable[[int], None]
     shared: Counter[int] = Counter()
     huge: Counter[int] = Counter()
     began_ns = time.thread_time_ns()
-    pages = 0
+    began_by_frame = lister.asker.by_frame
+    pages = untold = 0
     for run in lister.runs():
-        on[run.node] += run.base_pages
         pages += run.base_pages
+        told(pages)
+        if run.node == HIDDEN:
+            untold += run.base_pages
+            continue
+        on[run.node] += run.base_pages
         if run.node not in wanted:
             (to_move if run.is_alone else shared)[run.node] += run.base_pages
             if run.is_alone and run.page_bytes > PAGE_BYTES:
                 huge[run.page_bytes >> 10] += run.pages
-        told(pages)
-    return Survey(on, to_move, shared, huge, time.thread_time_ns() - began_ns, lister.space.is_cut)
+    cost_ns = time.thread_time_ns() - began_ns
+    watched = lister.asker.by_frame - began_by_frame
+    return Survey(on, to_move, shared, huge, cost_ns, lister.space.is_cut, untold, watched)

@@ -59,11 +59,11 @@ def test_the_eight_ranks_show_the_four_harms_that_were_done_to_them(snapshots: P
     assert wrong == {("escaped", 1, "runtime", "15"), ("narrow", 6, "minddata", "12")}
     assert "OMP_PROC_BIND=true" in findings["narrow"]["evidence"]
     assert findings["shared"]["text"].startswith("others use ")
-    assert "python 452 98 % busy" in findings["shared"]["text"]
-    assert findings["elsewhere"]["text"].startswith("policy bind:2; planned node 1")
+    assert "python 453 98 % busy" in findings["shared"]["text"]
+    assert findings["elsewhere"]["text"].startswith("policy bind:2; planned node 1; 97.7 ±1.0 % of 72.8 MiB off N1")
     remedies = [one["remedy"] for one in document["findings"] if "numascope apply" in one["remedy"]]
     assert all(one.startswith("for the recorded machine, as it was: ") for one in remedies)
-    assert len(remedies) == 2
+    assert len(remedies) == 3
 
 
 def test_watching_a_recording_ends_with_the_worst_that_it_judged(snapshots: Path) -> None:
@@ -79,7 +79,7 @@ def test_watching_a_recording_ends_with_the_worst_that_it_judged(snapshots: Path
 def test_a_recording_that_was_cut_off_is_judged_as_far_as_it_goes(snapshots: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.nsr"
     path.write_bytes((snapshots / "recordings" / "eight-ranks.nsr").read_bytes()[:50_000])
-    says = "the recording has no end: it was cut off, or is still being written, after frame 17"
+    says = "the recording has no end: it was cut off, or is still being written, after frame 15"
 
     once, watched = numascope("diff", "--replay", str(path)), numascope("diff", "--replay", str(path), "--watch")
 

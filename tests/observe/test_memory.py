@@ -12,9 +12,9 @@ from memory_programs import finished
 from observe.spaces import BASE, GIB, MIB, MadeUp, space
 
 from numascope.cpuset import CpuSet
-from numascope.host.maps import ANONYMOUS, FILE, HEAP, AddressSpace, Region
+from numascope.host.maps import ANONYMOUS, FILE, HEAP, STACK, AddressSpace, Region
 from numascope.host.pagemap import PAGE_BYTES, Run
-from numascope.observe.interval import share_interval
+from numascope.observe.interval import Interval, share_interval
 from numascope.observe.memory import WANTED_PAGES, share_steps
 from numascope.observe.share import LEAST_HITS, MemoryShare, NodeShare, Share
 
@@ -211,3 +211,24 @@ def test_a_teller_is_asked_for_the_pages_that_are_in_memory() -> None:
     random = Random(1)  # noqa: S311  (a sample, no secret)
     one = finished(share_steps(space(size), silent, silent, random, lambda: 0, size >> 10, teller))
     assert [each.node for each in one.nodes or ()] == [3]
+
+
+def test_of_what_is_no_file_the_share_off_some_nodes_stands_by_itself() -> None:
+    """Libraries that another process read first lie where it ran; the policy of who maps them has no part in that."""
+
+    def of(kib: int, off: float) -> Share:
+        nodes = tuple(
+            NodeShare(node, 1000, Interval(share, share, share), round(kib * share))
+            for node, share in ((0, 1.0 - off), (1, off))
+        )
+        return Share(1000, 1000, kib, nodes)
+
+    unknown = Share(50, 40, 100, None)
+    share = MemoryShare(
+        of(4000, 0.25), {FILE: of(1000, 1.0), HEAP: of(2000, 0.0), ANONYMOUS: of(1000, 0.5), STACK: unknown}
+    )
+    home = CpuSet.of([0])
+
+    assert share.off_beside_files(home) == pytest.approx(Interval(*[(0 + 0.5 * 1000) / 3000] * 3))
+    assert MemoryShare(of(4000, 0.25), {FILE: of(1000, 1.0)}).off_beside_files(home) is None
+    assert MemoryShare(of(4000, 0.25)).off_beside_files(home) == share.off(home)

@@ -112,14 +112,14 @@ def test_threads_of_its_helpers_do_not_say_where_a_process_runs() -> None:
     ],
 )
 def test_more_than_a_twentieth_off_under_the_right_policy_has_spilled(policy: str, off: float, verdict: str) -> None:
-    view = replace(place({1: 1}), off=Interval(off + 0.01, off, off + 0.02))
+    view = replace(place({1: 1}), off_own=Interval(off + 0.01, off, off + 0.02))
     assert judge_place(policy, view) == verdict
     assert judge_place(policy, None) == policy
 
 
 @pytest.mark.parametrize(("low", "rules"), [(0.2, []), (0.2001, ["remote-memory"])])
 def test_more_than_a_fifth_off_is_told_without_a_plan(low: float, rules: list[str]) -> None:
-    view = replace(place({0: 30, 1: 70}), off=Interval(0.3, low, 0.4))
+    view = replace(place({0: 30, 1: 70}), off_own=Interval(0.3, low, 0.4))
     assert [one.rule for one in memory_findings([rank(view)], None, TWO)] == rules
 
 

@@ -132,7 +132,9 @@ def test_a_quota_has_its_digits_whatever_its_size(quota: float, words: str) -> N
 
 
 def test_pressure_of_the_whole_machine_is_said_to_be_so_and_what_is_unknown_is_not_told() -> None:
-    assert cgroup_words(HELD._replace(quota_cpus=None, pressure_is_own=False)) == ["CPU pressure 120 ms/s of the whole machine"]
+    assert cgroup_words(HELD._replace(quota_cpus=None, pressure_is_own=False)) == [
+        "CPU pressure 120 ms/s of the whole machine"
+    ]
     assert cgroup_words(HELD._replace(throttled_share=None, cpu_some_ms_per_s=None)) == [
         "quota 3.5 CPUs, held back in ? of the periods"
     ]

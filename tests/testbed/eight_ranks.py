@@ -25,6 +25,7 @@ RECORDED_S = 60
 FAR_RANK, FAR_NODE = 3, 2
 NARROWED_RANK, CROWDED_RANK = 6, 2
 SETTLE_S = 8
+MEMORY_BYTES = 48 << 20
 
 _SET_MEMPOLICY = 238
 """Its number on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl)."""
@@ -70,6 +71,15 @@ def environment_of(plan: Path, part: str, rank: int) -> dict[str, str]:
     return _given(plan, part, rank) | narrowed
 
 
+def write_program(folder: Path) -> Path:
+    """What a rank runs: it takes memory, and is the stand-in from then on."""
+    path = folder / "rank.py"
+    path.write_text(
+        f"import runpy\nblock = b'x' * {MEMORY_BYTES}\nrunpy.run_path({standin.__file__!r}, run_name='__main__')\n"
+    )
+    return path
+
+
 _given = standin._environment
 
 
@@ -97,6 +107,7 @@ def main(target: str) -> int:
         plan = write_plan(Path(folder))
         standin.RANKS = RANKS  # type: ignore[misc]  # of this launcher alone
         standin._environment = environment_of
+        standin.__file__ = str(write_program(Path(folder)))
         job = multiprocessing.get_context("fork").Process(
             target=standin.launch, args=(plan, 600.0), kwargs={"tied": False}
         )
