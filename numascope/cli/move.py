@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LIMIT_GIB_S: Final = 1.0
 _BAD: Final = ("interrupted", "raced", "refused", "no-room")
+_LEFT: Final = ("busy", "watched", "no-room", "untried")
 
 
 class Asked(NamedTuple):
@@ -143,8 +144,12 @@ def _nothing_done(previews: Sequence[MovePreview], notes: Sequence[str], style: 
 
     more = {"dry_run": True, "moves": [preview_document(one) for one in previews]}
     style.document(journal_document((), notes, more))
-    style.text("exit 1: dry run, nothing was moved" if pages else "exit 0: there is nothing to move")
-    return 1 if pages else 0
+    untold = sum(one.survey.untold for one in previews)
+    if untold and not pages:
+        style.text(f"exit 1: nothing is to be moved, but {untold:,} pages did not say where they lie")
+    else:
+        style.text("exit 1: dry run, nothing was moved" if pages else "exit 0: there is nothing to move")
+    return 1 if pages or untold else 0
 
 
 def _move(
@@ -216,7 +221,7 @@ def ending_of(results: Sequence[MoveResult], stuck: str = "") -> tuple[int, str]
         return 130, "interrupted; what was done is in the journal"
     if results and all(one.ending == "gone" for one in results):
         return 4, "every target is gone"
-    left = sum(one.of("busy") + one.of("no-room") + one.of("untried") for one in results)
+    left = sum(one.of(outcome) for one in results for outcome in _LEFT)
     if stuck or left or any(one.ending in _BAD for one in results):
         return 1, f"{left:,} pages are not where they were to go" if left else "not all of it was done"
     return 0, "done"

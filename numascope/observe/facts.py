@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from numascope.host import parse, procfs
@@ -19,11 +20,24 @@ WANTED_ENVIRONMENT: Final = (
     "PMIX_NAMESPACE", "PRTE_LAUNCHED", "JAX_PROCESS_ID", "JAX_NUM_PROCESSES", "JAX_COORDINATOR_ADDRESS",
     "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_ID", "SLURM_JOB_ID", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS",
     "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "CPU_AFFINITY", "NCCL_", "CUDA_DEVICE_ORDER",
+    "VLLM_CPU_OMP_THREADS_BIND",
 )  # fmt: skip
 """The variables that say who a process is or that rebind threads, by their start or (`*`) their end; no other is kept."""
 
 REBINDING: Final = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 """The variables by which an OpenMP runtime narrows threads behind everybody's back."""
+
+_BINDS: Final = (
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "NCCL_",
+    "CPU_AFFINITY",
+    "MSRUN_",
+    "VLLM_CPU_OMP_THREADS_BIND",
+)
 
 _UNBOUND: Final = frozenset({"", "false", "disabled", "none"})
 """Values by which such a variable binds nobody (OMP_PROC_BIND of the OpenMP specification, KMP_AFFINITY of libomp)."""
@@ -41,6 +55,17 @@ def rebinding(process: ProcessFacts) -> str:
     return " ".join(
         f"{name}={environ[name]}" for name in REBINDING if environ.get(name, "").strip().lower() not in _UNBOUND
     )
+
+
+def binding_environ(process: ProcessFacts) -> Mapping[str, str] | None:
+    """Of its environment what binds threads, memory and devices, or tells libraries how many to start; None where it may not be read."""
+    if process.environ is None:
+        return None
+    return {
+        name: value
+        for name, value in sorted(process.environ.items())
+        if name.startswith(_BINDS) or name.endswith("_VISIBLE_DEVICES")
+    }
 
 
 def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts | None:

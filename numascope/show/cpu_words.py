@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from numascope.observe.balancing import Balancing
 from numascope.observe.rates import CpuShares
@@ -53,6 +53,28 @@ def balancing_words(told: Balancing) -> str:
     if told.pages_migrated_per_s is not None:
         parts.append(f"{told.pages_migrated_per_s:,.0f} pages/s moved")
     return f"NUMA balancing: {', '.join(parts)}"
+
+
+def mean_shares(report: Report, cpus: Iterable[int]) -> Document:
+    """What several CPUs did with the last interval, on average: `busy` and its parts, 0 to 1; null is unknown."""
+    here = list(cpus)
+    busy = [load for cpu in here if (load := report.loads.get(cpu)) is not None]
+    shares = [one for cpu in here if (one := report.shares.get(cpu)) is not None]
+    return {
+        "busy": sum(busy) / len(busy) if busy else None,
+        **{name: sum(getattr(one, name) for one in shares) / len(shares) if shares else None for name in _PARTS},
+    }
+
+
+def l3_rows(report: Report) -> list[Document]:
+    """Every L3 of the document, with the node of its CPUs where that is one."""
+    rows = []
+    for cache in report.machine.caches:
+        if cache.level == 3 and cache.cpus and not cache.memory_side:
+            nodes = {report.machine.node_of.get(cpu) for cpu in cache.cpus}
+            node = nodes.pop() if len(nodes) == 1 else None
+            rows.append({"cpus": str(cache.cpus), "node": node, **mean_shares(report, cache.cpus)})
+    return rows
 
 
 def cpu_rows(report: Report) -> list[Document]:

@@ -58,8 +58,20 @@ def _where(report: Report, placement: Placement, width: int) -> Line:
         spans.append(Span(f"  {placement.reason}"))
     elif placement.cpu is not None:
         stale = ", not since its mask was seen" if placement.cpu_stale else ""
-        spans.append(Span(f"  last on CPU {placement.cpu}{_node(placement)}{stale}"))
+        spans.append(Span(f"  last on CPU {placement.cpu}{_spot(report, placement.cpu)}{stale}"))
     return fitted(spans, width)
+
+
+def _spot(report: Report, cpu: int) -> str:
+    """` (core 7, L3 4-7, N1)`, as far as the machine names them."""
+    machine = report.machine
+    core = next((one.core_id for one in machine.cores if cpu in one.cpus), None)
+    l3 = next((one.cpus for one in machine.caches if one.level == 3 and cpu in one.cpus and not one.memory_side), None)
+    node = machine.node_of.get(cpu)
+    parts = [f"core {core}"] if core is not None else []
+    parts += [f"L3 {l3}"] if l3 is not None else []
+    parts += [f"N{node}"] if node is not None else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _node(placement: Placement) -> str:

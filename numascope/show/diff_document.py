@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import numascope
-from numascope.observe.facts import rebinding
+from numascope.observe.facts import binding_environ, rebinding
 from numascope.observe.jobs import Job
 from numascope.observe.sample import ProcessFacts, Sample
 from numascope.review.activity import Activity
@@ -18,7 +18,7 @@ from numascope.review.report import (
     RankView,
     Report,
 )
-from numascope.show.cpu_words import cpu_rows
+from numascope.show.cpu_words import cpu_rows, l3_rows, mean_shares
 from numascope.show.document import Document, set_or_null
 from numascope.show.memory_part import memory_part
 
@@ -37,6 +37,7 @@ def diff_document(report: Report) -> Document:
         "ranks": [_rank(rank, report.sample) for rank in report.ranks],
         "nodes": [_node(number, report) for number in sorted(report.nodes)],
         "balancing": report.sample.balancing._asdict(),
+        "l3": l3_rows(report),
         "cpus": cpu_rows(report),
         "cgroups": [_cgroup(report.cgroups[name]) for name in sorted(report.cgroups)],
         "interrupts": [
@@ -153,6 +154,7 @@ def _node(number: int, report: Report) -> Document:
         "miss_per_s": node.miss,
         "foreign_per_s": node.foreign,
         "other_node_per_s": node.other_node,
+        **mean_shares(report, () if there is None else there.cpus),
     }
 
 
@@ -184,6 +186,7 @@ def _process(one: ProcessFacts, report: Report) -> Document:
         "mems_allowed": set_or_null(one.mems_allowed),
         "policy": one.policy,
         "rebinding": rebinding(one),
+        "environ": binding_environ(one),
         "unseen_ns": report.sample.unseen_ns.get(one.pid),
     }
 

@@ -13,7 +13,7 @@ from numascope.steer.syscalls import UNTOLD, PageKernel
 
 MOST_ROUNDS: Final = 16
 _MEANING: Final[dict[int, PageOutcome]] = {
-    errno.EACCES: "shared", errno.EBUSY: "busy", errno.ENOENT: "gone", errno.EFAULT: "gone", errno.ENOMEM: "no-room",
+    errno.EACCES: "shared", errno.EBUSY: "busy", errno.ENOMEM: "no-room",
 }  # fmt: skip
 """Statuses of move_pages(2)."""
 
@@ -66,16 +66,20 @@ def move_batch(pid: int, addresses: Sequence[int], node: int, kernel: PageKernel
                 huge += status == -errno.EBUSY
             elif place < 0 and place != HIDDEN:
                 outcomes[at] = "gone"
-            elif status in _NOT_SEEN or (place == HIDDEN and status == -errno.EBUSY):
+            elif status in _NOT_SEEN:
                 outcomes[at] = "watched"
-            elif status == UNTOLD or status >= 0:
+            elif status == UNTOLD or status >= 0 or (place == HIDDEN and status == -errno.EBUSY):
                 left.append(at)
             else:
                 outcomes[at] = _MEANING.get(-status, "busy")
         if answer.error == errno.ENOMEM:
             _mark(outcomes, [*left, *rest], "no-room")
             break
-        todo = rest if len(left) == len(tried) else [*left, *rest]
+        is_stuck = len(left) == len(tried)
+        if is_stuck and len(tried) > 1 and HIDDEN in places:
+            rounds = MOST_ROUNDS  # some may have gone: asked for alone, each is told
+            is_stuck = False
+        todo = rest if is_stuck else [*left, *rest]
     return BatchResult(outcomes, huge, 0)
 
 

@@ -14,10 +14,13 @@ from numascope.observe.residence import Asker
 from numascope.show.page_rows import Ending, PageOutcome
 from numascope.steer.page_batch import move_batch
 from numascope.steer.page_owner import OwnerWatch
+from numascope.steer.page_places import LEAST_TRIES, RETRY_AFTER_S
 from numascope.steer.syscalls import LinuxPages, PageKernel
 
 BATCH_PAGES: Final = 512
 """A thread that touches a page of a batch waits until the kernel is through with the batch: 2 MiB are a millisecond or two."""
+
+STOPPED: Final[tuple[Ending, str]] = "interrupted", "stopped between two batches"
 
 REFUSALS: Final = {
     1: "another user's process, or the call is filtered: CAP_SYS_PTRACE is needed (EPERM)",
@@ -66,6 +69,10 @@ class Carried(NamedTuple):
         """Pages by outcome."""
         return Counter(self.outcomes)
 
+    def of(self, wanted: PageOutcome, addresses: Sequence[int]) -> list[int]:
+        """Those of the addresses that had this outcome."""
+        return [at for at, outcome in zip(addresses, self.outcomes, strict=True) if outcome == wanted]
+
 
 class Road(NamedTuple):
     """From whom pages are carried: his watch, a living thread of his, and who is asked for the nodes of his pages."""
@@ -82,7 +89,7 @@ def carry(addresses: Sequence[int], page_bytes: int, node: int, road: Road, hand
     ending: tuple[Ending, str] | None = None
     size = max(1, hand.batch_pages * PAGE_BYTES // page_bytes)
     for at in range(0, len(addresses), size):
-        ending = ("interrupted", "stopped between two batches") if hand.wait() else road.watch.doubt()
+        ending = STOPPED if hand.wait() else road.watch.doubt()
         if ending is not None:
             break
         some = addresses[at : at + size]
@@ -97,7 +104,8 @@ def carry(addresses: Sequence[int], page_bytes: int, node: int, road: Road, hand
             break
         outcomes += done.outcomes
         huge += done.huge
-        hand.count(len(some) * (page_bytes // PAGE_BYTES), began_s)
+        seen = len(some) - done.outcomes.count("watched")
+        hand.count(seen * (page_bytes // PAGE_BYTES), began_s)
         if done.error:
             ending = "refused", REFUSALS.get(done.error, f"refused by the kernel (error {done.error})")
         elif "no-room" in done.outcomes:
@@ -106,3 +114,24 @@ def carry(addresses: Sequence[int], page_bytes: int, node: int, road: Road, hand
             break
     outcomes += ["gone" if ending is not None and ending[0] == "gone" else "untried"] * (len(addresses) - len(outcomes))
     return Carried(outcomes, huge, ending)
+
+
+def try_again(
+    hand: PageHand, unseen: Callable[[], bool], once: Callable[[], tuple[Ending, str] | None], moved: Callable[[], int]
+) -> tuple[Ending, str] | None:
+    """Tries what was `watched` once more after a while, until nothing is `unseen` or it leads nowhere; what ended it early, else None.
+
+    `once` is a try, and tells what ended it early; `moved` counts pages.
+    """
+    for number, after_s in enumerate(RETRY_AFTER_S, 1):
+        if not unseen():
+            break
+        if hand.pause(after_s):
+            return STOPPED
+        before = moved()
+        early = once()
+        if early is not None:
+            return early
+        if number >= LEAST_TRIES and moved() == before:
+            break
+    return None

@@ -12,17 +12,22 @@ from numascope.cpuset import CpuSet
 from numascope.errors import InputError
 from numascope.host.pagemap import PAGE_BYTES
 from numascope.host.root import AbsentError
+from numascope.observe.residence import Asker
 from numascope.show.page_rows import Ending, MoveResult, PageOutcome, PageOwner
 from numascope.steer.journal import OpenEntry
-from numascope.steer.page_carry import Carried, PageHand, Road, carry
+from numascope.steer.page_carry import Carried, PageHand, Road, carry, try_again
 from numascope.steer.page_entry import Block
 from numascope.steer.page_owner import OwnerWatch
+from numascope.steer.page_places import HIDDEN
 from numascope.steer.page_records import Pages, PagesDone, Range, addresses_of, joined, ranges_text
 from numascope.steer.page_room import Rooms
-from numascope.steer.pages import PageLister, PageRun
+from numascope.steer.pages import PageLister, PageRun, list_again
 
 STRETCH_PAGES: Final = 1 << 14
 """Pages between two syncs of the journal: 64 MiB with pages of 4 KiB."""
+
+_MOST_UNSEEN: Final = 1 << 16
+"""So many runs of pages that could not be seen are kept to be tried again."""
 
 
 def move_pages_of(owner: PageOwner, nodes: CpuSet, entry: OpenEntry, hand: PageHand, rooms: Rooms) -> MoveResult:
@@ -50,6 +55,7 @@ class _Move:
         self.huge = 0
         self.written = 0
         self.full = ""
+        self.unseen: list[PageRun] = []
 
     def run(self) -> tuple[Ending, str]:
         """How it ended, and why."""
@@ -69,7 +75,26 @@ class _Move:
                 return "refused", f"its pages cannot be listed: {error.strerror}"
 
     def all(self, lister: PageLister, road: Road) -> tuple[Ending, str]:
-        for stretch in _stretches(self.due(lister.runs())):
+        early = self.each(lister.runs(), road) or try_again(
+            self.hand,
+            lambda: bool(self.unseen),
+            lambda: self.each(self.again(lister.asker.seen()), road),
+            lambda: self.counts["moved"],
+        )
+        # One that ended, or became another program, gives an empty list.
+        return early or road.watch.doubt() or (("no-room", self.full) if self.full else ("done", ""))
+
+    def again(self, seen: Asker) -> Iterator[PageRun]:
+        """What could not be seen, as the kernel sees it now."""
+        runs, self.unseen = self.unseen, []
+        for pages, found in list_again(runs, seen):
+            self.counts["watched"] -= pages
+            self.counts["gone"] += pages - sum(one.base_pages for one in found)
+            yield from found
+
+    def each(self, runs: Iterable[PageRun], road: Road) -> tuple[Ending, str] | None:
+        """Stretch by stretch; what ends it early is told."""
+        for stretch in _stretches(self.due(runs)):
             self.rooms.refresh()
             blocks = self.blocks(stretch)
             try:
@@ -80,8 +105,7 @@ class _Move:
                 return "refused", f"stopped: {error}"
             if early is not None:
                 return early
-        doubt = road.watch.doubt()  # one that ended, or became another program, gives an empty list
-        return doubt or (("no-room", self.full) if self.full else ("done", ""))
+        return None
 
     def due(self, runs: Iterable[PageRun]) -> Iterator[PageRun]:
         """The runs that are to be moved; the rest is counted."""
@@ -90,8 +114,16 @@ class _Move:
                 self.counts["already"] += run.base_pages
             elif not run.is_alone:
                 self.counts["shared"] += run.base_pages
+            elif run.node == HIDDEN:
+                self.counts["watched"] += run.base_pages
+                self.keep(run)
             else:
                 yield run
+
+    def keep(self, run: PageRun) -> None:
+        """To be tried again."""
+        if len(self.unseen) < _MOST_UNSEEN:
+            self.unseen.append(run)
 
     def blocks(self, runs: Sequence[PageRun]) -> list[Block]:
         """Each run, or as much of it as there is room for, with the node that it goes to."""
@@ -149,6 +181,8 @@ class _Move:
             self.counts[outcome] += count * each
         huge = carried.huge if each == 1 else counts["moved"]
         self.huge += huge
+        for unseen in joined(carried.of("watched", addresses), block.page_bytes):
+            self.keep(PageRun(*unseen, block.page_bytes, HIDDEN, is_alone=True))
         kept = (at for at, outcome in zip(addresses, carried.outcomes, strict=True) if outcome != "moved")
         return PagesDone(
             intent.pid, intent.starttime, intent.number, {str(one): count for one, count in counts.items() if count},

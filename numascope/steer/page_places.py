@@ -53,6 +53,10 @@ class PagePlaces:
             self.by_frame += sum(node >= 0 for node in found)
         return nodes
 
+    def seen(self) -> PagePlaces:
+        """The same without frames: a node is told of what the kernel sees, and so can move, by now."""
+        return PagePlaces(self._asker, self._states, self._asker)
+
 
 def _is_memory(state: int, answer: int) -> bool:
     """Nobody has the page of zeros alone, and the kernel's answer for it is another one than for a watched page (`do_pages_stat_array` of mm/migrate.c)."""

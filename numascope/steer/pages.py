@@ -13,7 +13,7 @@ from numascope.cpuset import CpuSet
 from numascope.host import procfs
 from numascope.host.hidden_pages import HiddenPages
 from numascope.host.maps import AddressSpace, Region, read_maps
-from numascope.host.page_entries import ALONE, PageEntries
+from numascope.host.page_entries import ALONE, SHARED, PageEntries
 from numascope.host.page_nodes import MOST_PAGES, PageNodes
 from numascope.host.pagemap import PAGE_BYTES, Found
 from numascope.host.root import HostRoot
@@ -99,11 +99,13 @@ def list_pages(space: AddressSpace, entries: Entries, asker: Asker) -> Iterator[
             yield from _asked(batch, page_bytes, asker)
 
 
-def list_again(runs: Iterable[PageRun], asker: Asker) -> Iterator[PageRun]:
-    """Where the pages of runs that a process has alone lie by now; what is gone is left out."""
-    for run in runs:
-        for batch in _batches(iter([(run.start, bytes([ALONE]) * run.pages)]), run.page_bytes):
-            yield from _asked(batch, run.page_bytes, asker)
+def list_again(runs: Iterable[PageRun], asker: Asker) -> Iterator[tuple[int, list[PageRun]]]:
+    """A few at a time how many pages of the machine were asked for again, and those still there; none of the runs is to be longer than 64 MiB."""
+    for page_bytes, same in groupby(runs, key=lambda one: one.page_bytes):
+        pieces = ((run.start, bytes([ALONE if run.is_alone else SHARED]) * run.pages) for run in same)
+        for batch in _batches(pieces, page_bytes):
+            count = sum(len(states) for _, states in batch)
+            yield count * (page_bytes // PAGE_BYTES), list(_asked(batch, page_bytes, asker))
 
 
 def _asked(batch: Sequence[_Piece], page_bytes: int, asker: Asker) -> Iterator[PageRun]:

@@ -75,7 +75,8 @@ def test_a_process_has_both_its_numbers_what_rebinds_it_and_the_time_that_nobody
 
     assert first == {
         "pid": 41227, "inner_pid": 7, "ppid": 1, "comm": "python", "uid": 1004, "cgroup": "/job", "cpuset": "0-47",
-        "mems_allowed": "0-7", "policy": "bind:0", "rebinding": "OMP_PROC_BIND=close", "unseen_ns": 20_000_000,
+        "mems_allowed": "0-7", "policy": "bind:0", "rebinding": "OMP_PROC_BIND=close",
+        "environ": {"OMP_PROC_BIND": "close"}, "unseen_ns": 20_000_000,
     }  # fmt: skip
     assert (second["inner_pid"], second["unseen_ns"], second["rebinding"]) == (None, None, "")
 

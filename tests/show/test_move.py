@@ -61,6 +61,19 @@ def test_room_that_is_not_known_is_no_room_that_is_missing() -> None:
     assert "not all of it" not in text
 
 
+def test_pages_that_do_not_say_where_they_lie_are_told_of_before() -> None:
+    survey = SURVEY._replace(untold=1_024, watched=2_560)
+    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, survey, {2: 338_842}, 0, {})
+    text = " ".join(text_of(preview_lines(preview, dry=True, width=80)).split())
+    assert "of 214.8 MiB of python" in text
+    assert "1,024 pages (4.0 MiB) did not say where they lie (NUMA balancing): they are left alone" in text
+    assert "2,560 pages (10.0 MiB) are watched by NUMA balancing" in text
+    result = MoveResult(OWNER, "done", {"moved": 1, "watched": 2}, 0, 0.1)
+    assert "; 2 left alone, NUMA balancing watches them" in counts_text(result)
+    document = preview_document(preview)
+    assert (document["untold"], document["watched"]) == (1_024, 2_560)
+
+
 def test_what_a_move_cannot_do_is_said() -> None:
     text = text_of(policy_lines({"python 7": "default", "python 8": "bind:0"}, 1, "2", 200))
     assert "python 7 still go where its policy says (default: where the thread runs that touches them first)" in text
@@ -97,4 +110,4 @@ def test_the_documents_have_every_outcome_and_unknown_is_null() -> None:
     assert nodes[0] == {"node": 0, "pages": 51_603, "to_move": 51_200, "shared": 403, "room_kib": None}
     pages = result_document(MoveResult(OWNER, "done", {"moved": 5}, 0, 0.1))["pages"]
     assert isinstance(pages, dict)
-    assert (pages["moved"], pages["busy"], len(pages)) == (5, 0, 8)
+    assert (pages["moved"], pages["busy"], len(pages)) == (5, 0, 9)

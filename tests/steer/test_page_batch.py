@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 
 from numascope.show.page_rows import PageOutcome
 from numascope.steer.page_batch import move_batch
+from numascope.steer.page_places import HIDDEN
 from numascope.steer.syscalls import UNTOLD, PageAnswer
 
-Fate = Literal["free", "shared", "pinned", "locked-away", "gone", "large"]
-"""`pinned` is taken from its list and will not go; `locked-away` is on no list; `large` shares a large page with its neighbours."""
+Fate = Literal["free", "shared", "pinned", "locked-away", "gone", "large", "watched"]
+"""`pinned` is taken from its list and will not go; `locked-away` is on no list; `large` shares a large page with its neighbours;
+`watched` by NUMA balancing it is there and not seen."""
 
 PAGE = 4096
 TO = 1
 WANTED: dict[Fate, PageOutcome] = {
     "free": "moved", "large": "moved", "shared": "shared", "pinned": "busy", "locked-away": "busy", "gone": "gone",
+    "watched": "watched",
 }  # fmt: skip
 
 
@@ -76,7 +79,7 @@ class Memory:
     def queued(self, address: int, node: int, queue: Sequence[int]) -> int | None:
         """The status of a page that cannot be queued; None of one that was."""
         fate = self.fate(address)
-        if fate == "gone":
+        if fate in ("gone", "watched"):
             return -errno.ENOENT
         if self.nodes[address] == node:
             return node
@@ -105,7 +108,7 @@ class Memory:
 
 
 fates = st.lists(
-    st.sampled_from(["free", "free", "free", "shared", "pinned", "locked-away", "gone", "large"]),
+    st.sampled_from(["free", "free", "free", "shared", "pinned", "locked-away", "gone", "large", "watched"]),
     min_size=1,
     max_size=80,
 )
@@ -173,3 +176,23 @@ def test_a_refused_call_has_tried_nothing() -> None:
     memory = Memory(["free"] * 4)
     done = move_batch(7, [0, PAGE], TO, Refusing(errno.EPERM), memory)
     assert (done.outcomes, done.error) == (["untried", "untried"], errno.EPERM)
+
+
+@dataclass
+class Marking(Memory):
+    """Whatever is asked for was marked just before, and whose frames may not be known."""
+
+    def ask(self, addresses: Sequence[int]) -> list[int]:
+        """No node is told."""
+        return [HIDDEN if one in self.nodes else -errno.ENOENT for one in addresses]
+
+
+@given(fates)
+def test_a_page_that_is_marked_as_soon_as_it_moved_is_not_gone(given_fates: list[Fate]) -> None:
+    memory = Marking(given_fates)
+    done = move_batch(7, [at * PAGE for at in range(len(given_fates))], TO, memory, memory)
+
+    for outcome, fate in zip(done.outcomes, given_fates, strict=True):
+        assert (outcome == "gone") == (fate == "gone")
+        assert outcome != "moved" or WANTED[fate] == "moved"
+        assert outcome == "moved" or fate != "free"

@@ -38,7 +38,7 @@ _ADDRESSES: Final = re.compile(r"_(?:ADDR|HOST|IP|IFNAME|HOSTNAME|ENDPOINT)$|ADD
 _RUN_IDS: Final = re.compile(r"RUN_ID$|JOB_ID$|COMM_ID$")
 _HASHES: Final = re.compile(r"_HASH$")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_BINDS: Final = re.compile(r"OMP_|GOMP_|KMP_|MKL_|OPENBLAS_|CPU_AFFINITY")
+_BINDS: Final = re.compile(r"OMP_|GOMP_|KMP_|MKL_|OPENBLAS_|CPU_AFFINITY|VLLM_CPU_OMP_")
 _LIST: Final = re.compile(r"[-+]?[0-9]{1,9}(?:[-, ]+[0-9]{1,9})*[-, ]*|[0-9]{1,9}\.[0-9]{1,9}| *")
 _SEPARATORS: Final = re.compile(r"[ ,;:={}()\[\]*+^!|-]+")
 _NPU: Final = re.compile(r"(?:npu|numa|pack|die)[0-9]{1,9}")
