@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numascope.observe.select import Wanted
 
 _TARGET: Final = re.compile(r"([0-9]{1,10})(?:=(?:device_?([0-9]{1,5})|(scheduler)))?")
+_PID: Final = re.compile(r"[0-9]{1,10}")
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|min|h)?")
 _UNIT_S: Final = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -70,6 +71,19 @@ class FilePath(click.Path):
             name = param.opts[0] if is_option else param.metavar or (param.name or "").upper()
             refuse_empty(name, os.fspath(value), required=param.required)
         return super().convert(value, param, ctx)
+
+
+class Pid(click.ParamType[int]):
+    """A process, by its number."""
+
+    name = "pid"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The pid; UsageError."""
+        text = str(value)
+        if _PID.fullmatch(text) is None or not 0 < int(text) < 2**31:
+            self.fail(f'"{safe_text(text)}" is no pid: numascope jobs lists those of jobs', param, ctx)
+        return int(text)
 
 
 class Duration(click.ParamType[float]):

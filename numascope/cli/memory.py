@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numascope.cli import options
+from numascope.cli.arguments import Pid
 
 if TYPE_CHECKING:
     from numascope.cpuset import CpuSet
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="On which nodes memory lies, and why.")
-@click.argument("pid", type=click.IntRange(1, 2**31 - 1))
+@click.argument("pid", type=Pid())
 @click.option(
     "--kind", "by_kind", is_flag=True, help="Also by kind: anonymous, heap, stack, huge pages, files, shared."
 )
@@ -72,16 +73,15 @@ def _look(root: HostRoot, pid: int, *, full: bool, yes: bool) -> list[Shown]:
     from numascope.machine.build import build_machine
     from numascope.observe.facts import scan_facts
     from numascope.observe.memory_why import reasons
-    from numascope.observe.select import Wanted, select_jobs
+    from numascope.observe.select import Wanted, ranks_meant
     from numascope.show.memory import Shown
 
     facts = scan_facts(root)
     if pid not in facts:
         raise why_missing(root, pid)
     machine = build_machine(root)
-    ranks = [rank for job in select_jobs(facts, [Wanted(pid)]) for rank in job.ranks]
     shown = []
-    for rank in ranks:
+    for rank in ranks_meant(facts, [Wanted(pid)]):
         found = _rank_memory(root, rank, full=full, yes=yes)
         if found is not None:
             home = _home(root, rank.pid, machine)

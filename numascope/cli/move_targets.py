@@ -57,7 +57,7 @@ def _by_hand(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[s
     from numascope.machine.build import build_machine
     from numascope.observe.facts import scan_facts
     from numascope.observe.jobs import find_jobs
-    from numascope.observe.select import select_jobs
+    from numascope.observe.select import ranks_meant
     from numascope.steer.journal import Source
 
     assert asked.to is not None  # noqa: S101  (no plan is read only where --to is given)
@@ -68,10 +68,9 @@ def _by_hand(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[s
         raise why_missing(root, missing[0])
     machine = build_machine(root)
     movers: list[Mover] = []
-    for job in select_jobs(facts, wanted):
-        for rank in job.ranks:
-            name = "" if rank.number is None else f"rank {rank.number}"
-            movers += _mover(root, facts[rank.pid], asked.to, "as --to says", name, machine)
+    for rank in ranks_meant(facts, wanted):
+        name = "" if rank.number is None else f"rank {rank.number}"
+        movers += _mover(root, facts[rank.pid], asked.to, "as --to says", name, machine)
     title = ", ".join(one.owner.name for one in movers[:3]) + (", …" if len(movers) > 3 else "")
     return movers, Source(None, None, title), ()
 

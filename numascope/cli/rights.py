@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from numascope.cli import options
+from numascope.cli.arguments import Pid
 
 
 @click.command(short_help="What you may read and change.")
-@click.argument("pid", type=click.IntRange(1, 2**31 - 1), required=False)
+@click.argument("pid", type=Pid(), required=False)
 @click.option("--json", "as_json", is_flag=True, help="The numascope.rights/1 document.")
 @options.width()
 @options.ascii_only()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import FilePath
+from numascope.cli.arguments import FilePath, Pid
 
 if TYPE_CHECKING:
     from numascope.host.root import HostRoot
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="What each thread of a job is for, and how that is known.")
-@click.argument("pid", type=click.IntRange(1, 9_999_999_999), metavar="PID")
+@click.argument("pid", type=Pid(), metavar="PID")
 @options.roles()
 @click.option("--log", type=FilePath(), default=None, help="The log of a MindSpore worker: its binding is evidence.")
 @click.option("--json", "as_json", is_flag=True, help="The threads document, for scripts.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -214,8 +215,15 @@ def _private(processes: Iterable[ProcessFacts]) -> Iterator[str]:
             kept.setdefault(one.uid, []).append(one.pid)
     for uid, pids in kept.items():
         whose = f"{pids[0]}" if len(pids) == 1 else f"{pids[0]} and {len(pids) - 1} more"
-        owner = "its owner" if uid is None else f"uid {uid}"
-        yield f"environment and memory policy of {whose} may not be read: run as {owner} or as root"
+        yield f"environment and memory policy of {whose} may not be read: {_way_to_read(uid, os.geteuid())}"
+
+
+def _way_to_read(owner: int | None, ours: int) -> str:
+    if ours == 0:
+        return "we are root, but without CAP_SYS_PTRACE, or within a container's own users; run outside"
+    if owner == ours:
+        return "ours, but not dumpable, or with more rights than we; run as root"
+    return f"run as {'its owner' if owner is None else f'uid {owner}'} or as root"
 
 
 def schedstat_moves(root: HostRoot) -> bool:

@@ -32,6 +32,15 @@ def select_jobs(facts: Facts, wanted: Sequence[Wanted]) -> tuple[Job, ...]:
     return with_held(_merged(jobs), {pid: one.devices_held for pid, one in facts.items() if one.devices_held})
 
 
+def ranks_meant(facts: Facts, wanted: Sequence[Wanted]) -> tuple[Rank, ...]:
+    """The processes whose memory is meant: the ranks of these jobs; of a scheduler, or where no rank is known, the process itself."""
+    found: list[Rank] = []
+    for job in select_jobs(facts, wanted):
+        head = job.launcher if job.launcher is not None else job.scheduler
+        found.extend(job.ranks if job.ranks or head is None else process_job(facts, head).ranks)
+    return tuple(found)
+
+
 def wanted_of(jobs: Iterable[Job]) -> tuple[Wanted, ...]:
     """The pids by which whole jobs are named: the launcher, or where it is not seen all ranks and the scheduler."""
     wanted: list[Wanted] = []

@@ -23,7 +23,7 @@ from numascope.plan.dialects.vllm import read_vllm
 from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.make.made import Made, NoPlanError
 from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
-from numascope.plan.make.seats import Seats, first_ranks, found_seats
+from numascope.plan.make.seats import Seats, first_ranks, found_seats, has_accelerator
 from numascope.plan.make.torch_modes import MODES
 from numascope.plan.make.torch_plan import TorchWish, make_torch
 from numascope.plan.mindspore import OWN_KEY
@@ -33,6 +33,8 @@ from numascope.plan.source import nearest
 
 TORCH: Final = "torch:"
 """Before a mode of torch, as the name of a plan."""
+
+_NO_DEVICE: Final = "torch binds by device, and no accelerator is seen here: plan explain takes --device 0=PCI-ADDRESS"
 
 _LONGEST_LINE: Final = 1 << 16
 _MOST_WORKERS: Final = 65_536
@@ -93,13 +95,15 @@ def read_command_line(path: str, data: bytes, machine: Machine, seats: Seats | N
     except ValueError:
         raise InputError(path, "a quote or backslash of the command line is not closed", 1, 1) from None
     options = _options(words[1:])
-    if words[0].rpartition("/")[2] == "torchrun":
+    if words[0].rpartition("/")[2] == "torchrun" or "numa_binding" in options:
         mode = options.get("numa_binding")
         if mode is None:
             raise InputError(path, "this torchrun binds nothing: it has no --numa-binding", 1, 1)
+        if mode not in MODES:
+            raise InputError(path, f"--numa-binding: {_no_mode(mode)}", 1, 1)
         ranks = _count(path, options, ("nproc_per_node",))
         return torch_plan(path, mode, machine, seats, ranks)
-    return _msrun_plan(path, options, machine, seats)
+    return _msrun_plan(path, options, machine, seats, is_msrun=words[0].rpartition("/")[2] == "msrun")
 
 
 def _options(words: list[str]) -> Mapping[str, str]:
@@ -124,10 +128,13 @@ def _count(path: str, options: Mapping[str, str], names: tuple[str, ...]) -> int
     return int(text)
 
 
-def _msrun_plan(path: str, options: Mapping[str, str], machine: Machine, seats: Seats | None) -> Plan:
+def _msrun_plan(
+    path: str, options: Mapping[str, str], machine: Machine, seats: Seats | None, *, is_msrun: bool
+) -> Plan:
     core, numa = options.get("bind_core"), options.get("bind_numa")
     if core is None and numa is None:
-        raise InputError(path, "this msrun binds nothing: it has neither --bind_core nor --bind_numa", 1, 1)
+        asked = "neither --bind_core nor --bind_numa" + ("" if is_msrun else ", nor torchrun's --numa-binding")
+        raise InputError(path, f"this {'msrun' if is_msrun else 'text'} binds nothing: it has {asked}", 1, 1)
     if numa is not None and not numa.lstrip().startswith(("{", "[")) and numa.lower() not in ("true", "false"):
         raise InputError(path, f'--bind_numa names the file "{safe_text(numa)}": give that file as the plan', 1, 1)
     workers = _count(path, options, ("local_worker_num", "worker_num"))
@@ -159,15 +166,19 @@ def allowed_cpus(machine: Machine) -> CpuSet:
     return machine.cpus.online if machine.cpus.allowed is None else machine.cpus.online & machine.cpus.allowed
 
 
+def _no_mode(mode: str) -> str:
+    return f'"{safe_text(mode[:40])}" is no mode of torch: {", ".join(MODES)}{nearest(mode, MODES)}'
+
+
 def torch_plan(path: str, mode: str, machine: Machine, seats: Seats | None, ranks: int | None) -> Plan:
     """What `torchrun --numa-binding` does here; NoPlanError with torch's own words where it fails."""
     if mode not in MODES:
-        raise UsageError(
-            f'{path}: "{safe_text(mode[:40])}" is no mode of torch: {", ".join(MODES)}{nearest(mode, MODES)}'
-        )
+        raise UsageError(f"{path}: {_no_mode(mode)}")
+    if seats is None and not has_accelerator(machine):
+        raise NoPlanError(_NO_DEVICE)
     there = seats or found_seats(machine, ("gpu",), ranks)
     if there.are_dealt:
-        raise NoPlanError("torch binds by device, and no accelerator is seen here: give --device 0=PCI-ADDRESS")
+        raise NoPlanError(_NO_DEVICE)
     wish = TorchWish(mode, allowed_cpus(machine), there, first_ranks(there, ranks), strict=True)
     return plan_of_made(path, "torch", make_torch(machine, wish))
 

@@ -121,7 +121,7 @@ def _ids(source: Source, key: str, entry: Entry, word: str) -> CpuSet:
     for one in value.data:
         bits |= _piece(source, key, one, word).bits
     if not bits:
-        source.note(value, f"{key} has no {word}: msrun leaves it unbound")
+        source.note(value, f"{key} has no {word}: msrun binds it by none")
     return CpuSet(bits)
 
 

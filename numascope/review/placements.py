@@ -165,8 +165,8 @@ class Placer:
         cpu = threads.cpus[row]
         base, at, interval_s = _base(window, key)
         busy, wait, migrations = _rates(base, at, threads, row, interval_s)
-        if busy and cpu in self.machine.cpus.nohz_full and _had_its_cpu(base, at, threads, row):
-            busy = 1.0
+        if busy and cpu in self.machine.cpus.nohz_full and _never_slept(base, at, threads, row):
+            busy = 1.0 - (wait or 0.0) / 1000
         target = _as_judged(part.target, threads.allowed[row])
         verdict, reason = judge(
             target,
@@ -264,14 +264,14 @@ def _base(window: Window, key: ThreadKey) -> tuple[Threads | None, int | None, f
     return threads, threads.row_of.get(key), (window.now.monotonic_ns - window.before.monotonic_ns) / 1e9
 
 
-def _had_its_cpu(then: Threads | None, at: int | None, now: Threads, row: int) -> bool:
-    """Whether a thread ran all the time: in one slice, without a wait. Without a tick its CPU time moves but once a second."""
+def _never_slept(then: Threads | None, at: int | None, now: Threads, row: int) -> bool:
+    """Whether a thread wanted its CPU all the time, so that what it did not wait it ran: without a tick its CPU time moves but once a second."""
     return (
         then is not None
         and at is not None
         and then.states[at] == now.states[row] == "R"
-        and then.slices[at] is not None
-        and (then.slices[at], then.wait_ns[at], then.cpus[at]) == (now.slices[row], now.wait_ns[row], now.cpus[row])
+        and then.counters[at].voluntary is not None
+        and (then.counters[at].voluntary, then.cpus[at]) == (now.counters[row].voluntary, now.cpus[row])
     )
 
 
@@ -285,7 +285,7 @@ def _rates(
     waited = difference(then.wait_ns[at], now.wait_ns[row])
     moved = difference(then.migrations[at], now.migrations[row])
     return (
-        None if ran is None else ran / 1e9 / interval_s,
+        None if ran is None else min(1.0, ran / 1e9 / interval_s),
         None if waited is None else min(1000.0, waited / 1e6 / interval_s),
         None if moved is None else moved / interval_s,
     )

@@ -7,13 +7,29 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from memory_programs import PLACING
+from namespaces import PACKAGE, needs_setpriv, python_for
 from processes import program
+
+from numascope.cli.standin_process import StandIn
+from numascope.host.root import HostRoot
+from numascope.observe.facts import scan_facts
+from numascope.observe.jobs import find_jobs
 
 pytestmark = pytest.mark.live
 
+SITE = str(Path(pytest.__file__).resolve().parent.parent)
+MEMORY = """
+import sys
+package, site, pid = sys.argv[1:]
+sys.path[:0] = [package, site]
+from numascope.cli import main
+sys.argv = ["numascope", "memory", pid, "--width", "200"]
+sys.exit(main())
+"""
 PROGRAM = "import sys; sys.argv[0] = 'numascope'; from numascope.cli import main; "
 AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 TOUCH_40_MIB = PLACING + "touch(mapped(40 * MIB), 40 * MIB); ready(); sleep()"
@@ -55,6 +71,26 @@ def test_a_process_that_is_not_there_ends_4_and_no_number_ends_2() -> None:
     assert (gone.returncode, gone.stdout) == (4, "")
     assert gone.stderr.startswith("numascope: no process 4194305 here")
     assert wrong.returncode == 2
+    assert wrong.stderr.endswith('"deep" is no pid: numascope jobs lists those of jobs\n')
+
+
+def test_a_scheduler_which_is_no_rank_is_looked_at_itself() -> None:
+    with StandIn(60.0) as job:
+        (scheduler,) = (one.scheduler for one in find_jobs(scan_facts(HostRoot())) if one.launcher == job.launcher_pid)
+        done = run(str(scheduler), "--json")
+    assert done.returncode == 0, done.stderr
+    assert [one["pid"] for one in json.loads(done.stdout)["processes"]] == [scheduler]
+
+
+@needs_setpriv
+def test_a_launcher_whose_ranks_may_not_be_told_ends_3_and_says_who_may_read_it() -> None:
+    with StandIn(60.0) as job:
+        done = subprocess.run(
+            [*AS_NOBODY, python_for(AS_NOBODY), "-c", MEMORY, PACKAGE, SITE, str(job.launcher_pid)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "may not be read: run as its owner (uid 0) or as root" in done.stdout
 
 
 def test_a_full_walk_is_not_done_where_nobody_can_be_asked() -> None:

@@ -111,3 +111,20 @@ def test_any_command_line_is_a_plan_or_one_error(program: str, words: list[str])
         told = str(error)
     assert told
     assert "\n" not in told
+
+
+def test_a_text_that_is_no_command_line_is_not_called_one_of_msrun() -> None:
+    with pytest.raises(InputError, match=r"words:1:1: this text binds nothing: it has neither --bind_core"):
+        read_command_line("words", b"hello world", DEVICES)
+
+
+def test_the_mode_of_a_torchrun_in_a_file_has_its_place() -> None:
+    with pytest.raises(
+        InputError, match=r'words:1:1: --numa-binding: "nod" is no mode of torch: .*did you mean "node"'
+    ):
+        read_command_line("words", b"torchrun --numa-binding=nod train.py", DEVICES)
+
+
+def test_torchs_modes_need_an_accelerator_and_no_option_is_named_that_is_not_there() -> None:
+    with pytest.raises(NoPlanError, match="no accelerator is seen here: plan explain takes --device"):
+        read_given("torch:node", machine(Shape(1, 1, 1, 2)))

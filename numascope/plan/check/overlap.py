@@ -44,12 +44,14 @@ def _meet(pairs: Pairs, one: Rule, other: Rule, bits: int) -> None:
 
 
 def _is_meant(question: Question, one: Rule, other: Rule) -> bool:
-    """Whole processes on one and the same set (a node for several devices), and the scheduler, which hardly runs."""
+    """Whole processes on one and the same set (a node for several devices), a role within its own process's set, the scheduler."""
     if is_scheduler(one.subject) or is_scheduler(other.subject):
         return True
-    machine = question.owners.machine
+    mine, theirs = (rule_cpus(rule, question.owners.machine) for rule in (one, other))
     whole = one.role == WHOLE_PROCESS and other.role == WHOLE_PROCESS
-    return whole and rule_cpus(one, machine) == rule_cpus(other, machine)
+    if one.subject == other.subject and not whole:
+        return (one.role == WHOLE_PROCESS and theirs <= mine) or (other.role == WHOLE_PROCESS and mine <= theirs)
+    return whole and mine == theirs
 
 
 def scheduler_slice(question: Question) -> tuple[CheckFinding, ...]:

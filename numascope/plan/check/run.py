@@ -22,6 +22,7 @@ from numascope.plan.check.overlap import paired_cores, scheduler_slice, shared_c
 from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
+from numascope.plan.dialects.slurm import WHOLE_HOST
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.mindspore import OWN_KEY, SECTIONS
 from numascope.plan.objects import Place, Plan
@@ -100,14 +101,14 @@ def _ruled(question: Question) -> Iterator[CheckFinding]:
 
 
 def _noted(plan: Plan) -> Iterator[CheckFinding]:
-    """What the reader of the dialect found odd; of a torch mode it is what torch does anyway."""
-    severity: Severity = "info" if plan.dialect == "torch" else "warning"
+    """What the reader of the dialect found odd; a note where it is so of every such plan, as of torch's modes."""
     for note in plan.notes:
         matched = _NOTE.fullmatch(note)
         place = Place(plan.path, 1, 1)
         if matched is not None:
             place = Place(matched["path"], int(matched["line"]), int(matched["column"]))
         text = note if matched is None else matched["text"]
+        severity: Severity = "info" if plan.dialect == "torch" or text == WHOLE_HOST else "warning"
         yield from gathered("reading", severity, [Hit(place, text)], _REMEDIES.get(plan.dialect, _REMEDY))
 
 

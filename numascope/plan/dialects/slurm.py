@@ -12,6 +12,9 @@ from numascope.plan.dialects.words import Word, commands, decoded, shown
 from numascope.plan.objects import Plan
 from numascope.plan.positions import quoted
 
+WHOLE_HOST: Final = "Slurm heeds such a list only where the job has the whole host"
+"""What is so of every such list."""
+
 _KINDS: Final = ("map_cpu", "mask_cpu", "map_ldom", "mask_ldom")
 _MEMORY_KINDS: Final = ("map_mem", "mask_mem")
 _TYPED = re.compile(r"(?:(?:[a-z_]+),)*?([a-z]+_[a-z]+)[:=](.*)", re.DOTALL)
@@ -42,7 +45,7 @@ def read_slurm(path: str, data: bytes, scene: Scene) -> Plan:
         draft.note(given.cpu, f"{tasks} tasks for {len(elements)} elements: the list begins again")
     if tasks < len(elements):
         draft.note(given.cpu, f"{len(elements)} elements for {tasks} tasks: the rest is for nobody")
-    draft.note(given.cpu, "Slurm heeds such a list only where the job has the whole host")
+    draft.note(given.cpu, WHOLE_HOST)
     known = CpuSet.of(node.id for node in scene.machine.nodes)
     for task in range(tasks):
         word, ids = elements[task % len(elements)]

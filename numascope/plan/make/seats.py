@@ -111,6 +111,11 @@ def found_seats(machine: Machine, wanted_kinds: Sequence[str], ranks: int | None
     return Seats(tuple(_seat_of(number, device) for number, device in enumerate(chosen[:MOST_SEATS])), tuple(notes))
 
 
+def has_accelerator(machine: Machine) -> bool:
+    """Whether the machine has a device of a kind that ranks are bound by."""
+    return _kind_of(machine, ()) is not None
+
+
 def _kind_of(machine: Machine, wanted: Sequence[str]) -> str | None:
     """The first wanted kind that there is, else the one with the most devices."""
     counts = {kind: sum(1 for one in machine.devices if one.kind == kind) for kind in _KINDS}

@@ -94,6 +94,9 @@ def msrun_text(outline: Outline, setting: Setting) -> str:
     core = {_key(part): str(part.cpus).split(",") if part.cpus and part.nodes is None else [] for part in outline.parts}
     numa = {_key(part): [] if part.memory is None else str(part.memory).split(",") for part in outline.parts}
     ranks = len(_devices(outline))
+    for section in (core, numa):
+        if not section.get("scheduler", True):
+            del section["scheduler"]  # only workers are matched by position
     words = ["msrun", *([f"--worker_num={ranks}", f"--local_worker_num={ranks}"] if ranks else [])]
     words += [f"--bind_core={json.dumps(core)}"] if any(core.values()) else []
     words += [f"--bind_numa={json.dumps(numa)}"] if any(numa.values()) else []

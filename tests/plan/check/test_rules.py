@@ -78,6 +78,12 @@ def test_two_roles_of_one_device_overlap() -> None:
     assert rules(shared_cpus(question(one(main="0-3", runtime="3-5"), SERVER))) == [("overlap", "warning")]
 
 
+def test_a_role_within_its_own_process_s_set_is_meant_to_share_it() -> None:
+    whole = b'{"numascope": 1, "bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"omp": "0-1", "any": "%b"}}}'
+    assert [found.severity for found in shared_cpus(question(whole % b"0-3", SERVER))] == ["info"]
+    assert [found.severity for found in shared_cpus(question(whole % b"1-3", SERVER))] == ["warning"]
+
+
 def test_devices_on_one_node_are_meant_to_share_it() -> None:
     found = shared_cpus(question(document({"device0": 1, "device1": 1}, mode="numa"), SERVER))
     assert rules(found) == [("overlap", "info")]
