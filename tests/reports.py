@@ -65,8 +65,8 @@ def lies(
     ]
     share = MemoryShare(Share(1280, 1280, kib, tuple(rows), 1280.0), source="PAGEMAP_SCAN")
     seen = SeenMemory(8_841_207, 0, share, (PolicyGroup(policy, 12, ()),))
-    off = share.off(nodes)
-    return MemoryView(seen, nodes, off, is_everywhere=False, off_own=off, trend=trend, why=why)
+    astray = share.off(nodes)
+    return MemoryView(seen, nodes, astray, is_everywhere=False, off_own=astray, trend=trend, why=why)
 
 
 def rank_view(

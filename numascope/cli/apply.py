@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import FilePath
+from numascope.cli.arguments import FilePath, Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ LOOKS: Final = 3
     "--limit",
     "limit_gib_s",
     metavar="GIB/S",
-    type=click.FloatRange(0.001, 1000.0),
+    type=Number(0.001, 1000.0),
     help="With --memory: how fast at most (1).",
 )
 @click.option("--json", "as_json", is_flag=True, help="The journal document.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import TYPE_CHECKING, Final
@@ -71,6 +72,20 @@ class FilePath(click.Path):
             name = param.opts[0] if is_option else param.metavar or (param.name or "").upper()
             refuse_empty(name, os.fspath(value), required=param.required)
         return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number between two others; NaN is none, though it is beyond neither."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; UsageError."""
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            self.fail(f'"{safe_text(str(value))}" is no number: give {self.min:g} to {self.max:g}', param, ctx)
+        return float(super().convert(number, param, ctx))
 
 
 class Pid(click.ParamType[int]):

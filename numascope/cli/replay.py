@@ -5,7 +5,7 @@ from typing import cast
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import FilePath
+from numascope.cli.arguments import FilePath, Number
 
 
 @click.command(short_help="Look at a recording in the dashboard, or print its end.")
@@ -13,7 +13,7 @@ from numascope.cli.arguments import FilePath
 @click.option("--plan", type=FilePath(), default=None, help="Judge against this plan instead of the recorded one.")
 @click.option(
     "--speed",
-    type=click.FloatRange(0.1, 1000),
+    type=Number(0.1, 1000),
     default=1.0,
     show_default=True,
     help="Times as fast; < and > change it.",

@@ -19,7 +19,7 @@ from numascope.host.text import safe_text
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Machine
 from numascope.observe.facts import scan_facts
-from numascope.observe.jobs import Facts, Job, find_jobs
+from numascope.observe.jobs import BY_HAND, Facts, Job, find_jobs
 from numascope.observe.memory_watch import MemoryWatch
 from numascope.observe.roles.names import OwnNames
 from numascope.observe.sampler import Sampler
@@ -232,6 +232,11 @@ def _own_plan(
     facts: Facts, jobs: Sequence[Job], machine: Machine, notes: list[str]
 ) -> tuple[Plan | None, bytes | None, str]:
     """The plan that the job itself was started with, read as the job would see it, its bytes, and where it is named."""
+    if len({job.plan_path for job in jobs if _goes_by_its_plan(job)}) > 1:
+        notes.append(
+            "these jobs were not started with one plan, so none is used: give it with --plan, or one job alone"
+        )
+        return None, None, "the jobs have none in common"
     for job in jobs:
         if job.plan_path is None:
             continue
@@ -255,6 +260,11 @@ def _own_plan(
         )
         return None, None, f"{named.plan_source}, not computed"
     return None, None, "the job names none"
+
+
+def _goes_by_its_plan(job: Job) -> bool:
+    """Whether verdicts on a job follow from its own plan: not those on what the user maps by hand, nor on what has no device."""
+    return any(rank.device is not None and rank.device_source != BY_HAND for rank in job.ranks)
 
 
 def _plan_of_job(facts: Facts, pid: int, path: str) -> tuple[bytes, str]:

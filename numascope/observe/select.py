@@ -73,7 +73,8 @@ def _job_of(facts: Facts, home: Job | None, pid: int) -> Job:
         return replace(home, launcher=None, scheduler=None, others=(), ranks=(rank,))
     if pid == home.scheduler:
         return replace(home, launcher=None, others=(), ranks=()) if home.launcher is not None else home
-    return replace(process_job(facts, pid), framework=home.framework)
+    hidden = (f"environment of {pid} cannot be read: its rank is unknown",) if facts[pid].environ is None else ()
+    return replace(process_job(facts, pid), framework=home.framework, notes=hidden)
 
 
 def _as_said(job: Job, one: Wanted) -> Job:

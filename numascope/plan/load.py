@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from numascope.errors import InputError
@@ -15,6 +16,8 @@ DIALECTS = (
     'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '
     "and the dialects that numascope plan convert --help names"
 )
+
+_COMMENTED_JSON = re.compile(rb"(?:#[^\n]*+\n\s*+)++\{")
 
 
 def load_plan(path: str) -> Plan:
@@ -37,8 +40,10 @@ def parse_plan(path: str, data: bytes) -> Plan:
 
 def read_plan_document(path: str, data: bytes) -> Value:
     """The JSON in these bytes; what does not even begin like JSON is named as no plan."""
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start and start not in b"{[\"'/#" and start < b"\x80":
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = text[:1]
+    is_other = start not in b"{[\"'/#" or (start == b"#" and _COMMENTED_JSON.match(text) is None)
+    if start and is_other and start < b"\x80":
         found = safe_text(start)
         raise InputError(path, f'begins with "{found}", this is no bind plan: numascope reads {DIALECTS}', 1, 1)
     return read_json(path, data)

@@ -13,8 +13,11 @@ import pytest
 from memory_programs import PLACING
 from processes import program
 
+from numascope.cli.standin_process import StandIn
 from numascope.host.root import HostRoot
 from numascope.host.system.node_memory import read_node_memory
+from numascope.observe.facts import scan_facts
+from numascope.observe.jobs import find_jobs
 
 pytestmark = pytest.mark.live
 
@@ -64,6 +67,8 @@ def test_memory_that_is_all_on_the_wanted_nodes_has_nothing_to_move(tmp_path: Pa
         (("--to", "", "--dry-run"), "give node numbers such as 1 or 0-1"),
         (("--to", "0"), "there is nobody to ask"),
         (("--to", "0", "--limit", "0", "--dry-run"), "--limit"),
+        (("--to", "0", "--limit", "nan", "--dry-run"), '"nan" is no number: give 0.001 to 1000'),
+        (("--to", "0", "--limit", "fast", "--dry-run"), '"fast" is no number: give 0.001 to 1000'),
         (("--to", "0", "--all", "--dry-run"), "are about threads"),
     ],
 )
@@ -73,6 +78,14 @@ def test_what_makes_no_sense_is_one_line_that_says_what_does(tmp_path: Path, wor
     assert done.code == 2, done
     assert said in done.err
     assert done.out == ""
+
+
+def test_a_scheduler_which_is_no_rank_is_moved_itself(tmp_path: Path) -> None:
+    with StandIn(60.0) as job:
+        (scheduler,) = (one.scheduler for one in find_jobs(scan_facts(HostRoot())) if one.launcher == job.launcher_pid)
+        done = move(tmp_path, str(scheduler), "--to", str(NODES[0]), "--dry-run")
+    assert done.code in (0, 1), done
+    assert f"python {scheduler} to node {NODES[0]}" in " ".join(done.out.split())
 
 
 def test_pace_and_nodes_are_about_memory() -> None:

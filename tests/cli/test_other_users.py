@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 from namespaces import AS_NOBODY, PACKAGE, needs_setpriv, python_for, target_of
+
+from numascope.cli.standin_process import StandIn
+from numascope.host.root import HostRoot
+from numascope.observe.facts import scan_facts
+from numascope.observe.jobs import find_jobs
 
 pytestmark = pytest.mark.live
 
@@ -19,6 +25,28 @@ from numascope.cli import main
 sys.argv = ["numascope", "attach", pid, "--once", "--for", "200ms"]
 sys.exit(main())
 """
+
+THREADS = ATTACH.replace('"attach", pid, "--once", "--for", "200ms"', '"threads", pid, "--json"')
+
+
+@needs_setpriv
+def test_threads_of_a_rank_whose_environment_is_private_is_partial_and_says_so() -> None:
+    with StandIn(60.0) as job:
+        (rank, *_) = (
+            rank.pid
+            for one in find_jobs(scan_facts(HostRoot()))
+            if one.launcher == job.launcher_pid
+            for rank in one.ranks
+        )
+        done = subprocess.run(
+            [*AS_NOBODY, python_for(AS_NOBODY), "-c", THREADS, PACKAGE, SITE, str(rank)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert document["partial"] is True
+    assert document["notes"] == [f"environment of {rank} cannot be read: its rank is unknown"]
 
 
 @needs_setpriv

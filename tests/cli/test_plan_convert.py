@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from captures import MACHINES
 from processes import OWN_CPUS
 from shapes import Shape, machine
@@ -58,6 +59,14 @@ def test_a_plan_is_printed_in_its_new_form_and_losses_go_beside_it(tmp_path: Pat
     assert lines[0].startswith(f"lost: {path}:1:")
     assert lines[0].endswith("main of device0 (CPU 2-7): srun binds a rank as a whole, to all its CPUs 0-7")
     assert len(lines) == 2
+
+
+@pytest.mark.parametrize("form", ["msrun", "slurm", "vllm", "rankfile", "numactl", "torch_npu"])
+def test_a_made_plan_is_checked_clean_in_whatever_form_it_is_written(tmp_path: Path, form: str) -> None:
+    path = str(tmp_path / "plan")
+    assert plan("make", "-p", "balanced", "--ranks", "2", *WORDS, "--to", form, "-o", path).returncode == 0
+    done = plan("check", path, *WORDS)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_file_is_written_and_read_again(tmp_path: Path) -> None:

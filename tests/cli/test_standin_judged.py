@@ -46,6 +46,23 @@ def test_its_own_plan_is_found_and_one_thread_has_escaped_from_it(job: StandIn, 
     assert [(one.comm, one.role.name, one.rank) for one in escaped] == [("ActorThread_0", "runtime", 1)]
 
 
+def test_a_job_is_not_judged_by_the_plan_of_another(job: StandIn) -> None:
+    with StandIn() as other:
+        pids = (Wanted(job.launcher_pid), Wanted(other.launcher_pid))
+        both = open_session(pids, None, interval_s=0.2, window_s=1.0)
+        given = open_session(pids, job.plan_path, interval_s=0.2, window_s=1.0)
+        try:
+            report, judged = both.step(), given.step()
+        finally:
+            both.close()
+            given.close()
+
+    assert report.plan is None
+    assert any("these jobs were not started with one plan, so none is used" in note for note in report.notes)
+    assert {one.verdict for one in report.placements} == {"unplanned"}
+    assert judged.plan is not None
+
+
 def test_a_job_that_was_bound_and_then_reset_is_not_pending(session: Session) -> None:
     before = session.look(0.5)
     for tid in rank_threads(before):

@@ -128,6 +128,15 @@ def test_of_another_users_process_rows_are_whole_and_what_is_private_is_unknown(
 
 
 @needs_setpriv
+def test_who_may_not_read_his_own_process_is_not_told_to_run_as_himself() -> None:
+    with target_of(AS_NOBODY, "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); ready(); sleep()") as child:  # PR_SET_DUMPABLE
+        seen = looked_at(AS_NOBODY, child.pid)
+
+    what = f"environment and memory policy of {child.pid} may not be read"
+    assert seen["denied"] == [f"{what}: ours, but not dumpable, or with more rights than we; run as root"]
+
+
+@needs_setpriv
 def test_root_sees_all_of_another_users_process() -> None:
     with target_of(AS_NOBODY, 'named("worker", spin, 0.2); time.sleep(0.2); ready(); sleep()') as child:
         seen = looked_at((), child.pid)

@@ -88,7 +88,7 @@ def test_ids_that_the_machine_has_not_are_told(tmp_path: Path) -> None:
         (b"msrun \xff --bind_core=true", ":1:1: is not UTF-8: save the command line as UTF-8"),
         ("msrun --bind_core=true --worker_num=x y", ':1:1: --worker_num is "x": expected a number of ranks'),
         ("msrun " + "x" * 70_000, ":1:1: a command line of over 64 KiB: keep the binding options alone"),
-        ("#\n" * 200_000, ':1:1: found "#": expected a value (JSON has no comments)'),
+        ("#\n" * 200_000, ':1:1: begins with "#", this is no bind plan'),
     ],
 )
 def test_a_command_line_that_cannot_be_a_plan(tmp_path: Path, text: str | bytes, problem: str) -> None:
@@ -128,3 +128,15 @@ def test_the_mode_of_a_torchrun_in_a_file_has_its_place() -> None:
 def test_torchs_modes_need_an_accelerator_and_no_option_is_named_that_is_not_there() -> None:
     with pytest.raises(NoPlanError, match="no accelerator is seen here: plan explain takes --device"):
         read_given("torch:node", machine(Shape(1, 1, 1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# bind.conf\n[Service]\nCPUAffinity=0-3\n", ':1:1: begins with "#", this is no bind plan'),
+        ('# a plan\n{"bind_cpu": {}}', ':1:1: found "#": expected a value (JSON has no comments)'),
+        ("rank 99999999999=host slot=0\n", "is no line of a rankfile"),
+    ],
+)
+def test_what_is_nearly_of_a_dialect_is_told_in_its_terms(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refusal(tmp_path, text)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -131,3 +132,26 @@ def test_any_value_is_a_plan_or_one_error_with_a_place(document: object, workers
         if rule.subject.device is not None:
             assert devices[rule.subject.device] == str(rule.subject)
             assert workers is None or rule.subject.device < workers
+
+
+def test_what_msrun_itself_took_and_refused_as_bind_core_is_foretold(shared: Path) -> None:
+    text = (shared / "data" / "mindspore" / "validator_results_1.txt").read_text(encoding="utf-8")
+    part = text.split("## CLI --bind_core values\n", 1)[1].split("\n## ", 1)[0]
+    answers = {
+        value: verdict == "OK "
+        for verdict, value in re.findall(r"^\[(OK |ERR)\] bind_core (.*?) -> ", part, re.MULTILINE)
+    }
+    assert len(answers) == 20
+    read = {value: refusal_of(value) for value in answers}
+    later = '{"bind_cpu":{"x":1}}'
+    assert answers[later]
+    assert "write it to a file" in read.pop(later)
+    assert {value: said == "" for value, said in read.items()} == {value: answers[value] for value in read}
+
+
+def refusal_of(core: str) -> str:
+    try:
+        read_msrun_options("line", Options(core, None, None), {}, {})
+    except InputError as refusal:
+        return str(refusal)
+    return ""

@@ -16,7 +16,7 @@ DIALECTS: Final = (
 _FIRST_COMMAND = re.compile(rb"(?:\s|#[^\n]*\n)*(?:\S*/)?(msrun|torchrun)(?:\s|\\\n)")
 _TORCH = re.compile(rb"torch:[^\s]{0,40}\s*")
 _SIGNS: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
-    ("rankfile", re.compile(rb"^[ \t]*rank[ \t]+[0-9]{1,6}[ \t]*=", re.MULTILINE)),
+    ("rankfile", re.compile(rb"^[ \t]*rank[ \t]+[^\s=]{1,40}[ \t]*=", re.MULTILINE)),
     (
         "slurm",
         re.compile(rb"(?:--cpu[-_]bind[= ]|SLURM_CPU_BIND=)['\"]?(?:[a-z]{1,9},){0,4}(?:map|mask)_?(?:cpu|ldom)[:=]"),
