@@ -14,7 +14,6 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Golden files are rewritten only when asked, and then reviewed like code."""
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
