@@ -32,9 +32,9 @@ class Suite(NamedTuple):
 SUITES: Final = {
     suite.machine: suite
     for suite in (
-        Suite("four-node"),
+        Suite("four-node", timeout_s=2400.0),
         Suite("two-socket", "isolcpus=domain,2-5 nohz_full=12"),
-        Suite("memory-only", timeout_s=600.0),
+        Suite("memory-only", timeout_s=1800.0),
         Suite("chiplets", timeout_s=600.0),
     )
 }
