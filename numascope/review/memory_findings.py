@@ -11,10 +11,13 @@ from numascope.machine.objects import Machine
 from numascope.observe.interval import Interval
 from numascope.plan.objects import Plan, Subject
 from numascope.review.memory import SPILLED_SHARE
-from numascope.review.report import Finding, MemoryView, RankView
+from numascope.review.report import Finding, MemoryView, RankView, Severity
 
 REMOTE_SHARE: Final = 0.2
 """Without a plan for its memory a rank has more than that off its nodes, surely, before anything is said."""
+
+_LITTLE_KIB: Final = 64 << 10
+"""Less than that on other nodes is told as a note: what an interpreter touches while it starts, wherever it then starts."""
 
 _NOT_FROM_OUTSIDE: Final = "the policy of a running process cannot be set from outside"
 
@@ -40,6 +43,11 @@ def memory_findings(ranks: Sequence[RankView], plan: Plan | None, machine: Machi
 def _is_over(view: MemoryView, share: float) -> bool:
     """Whether surely more than that is off, files left out."""
     return view.off_own is not None and view.off_own.low > share
+
+
+def _severity(view: MemoryView, off: Interval) -> Severity:
+    """A note where it is little; of unknown size it is not."""
+    return "info" if view.resident_kib is not None and view.resident_kib * off.share < _LITTLE_KIB else "warning"
 
 
 def share_words(one: Interval) -> str:
@@ -100,7 +108,7 @@ def _spilled(rank: RankView, view: MemoryView, off: Interval, index: int) -> Fin
     """The policy is right, and pages lie elsewhere all the same."""
     return Finding(
         rule="spilled",
-        severity="warning",
+        severity=_severity(view, off),
         subject=rank.name,
         text=f"{place_words(view)}, though its policy is {rank.policy}",
         evidence="; ".join([how_words(view), *_own_words(view), *view.why]),
@@ -118,7 +126,7 @@ def _remote(rank: RankView, view: MemoryView, off: Interval, index: int, plan: P
     lasting = f"bind the memory of {subject} in the plan" if entry else f"start it under numactl --membind={view.home}"
     return Finding(
         rule="remote-memory",
-        severity="warning",
+        severity=_severity(view, off),
         subject=rank.name,
         text=place_words(view),
         evidence="; ".join([how_words(view), *_own_words(view), *entry, *view.why]),

@@ -134,6 +134,16 @@ def test_remote_memory_is_told_with_size_node_reason_and_what_to_do() -> None:
     )
 
 
+def test_a_few_pages_of_a_small_process_are_no_warning() -> None:
+    """An interpreter of 30 MiB that started on another node."""
+    small = place({0: 30, 1: 70})
+    total = small.seen.share.total
+    little = replace(small.seen.share, total=total._replace(resident_kib=30 << 10))
+    (told,) = memory_findings([rank(replace(small, seen=replace(small.seen, share=little)))], None, TWO)
+
+    assert (told.rule, told.severity) == ("remote-memory", "info")
+
+
 def test_a_full_node_is_the_reason_where_there_is_no_room() -> None:
     (told,) = memory_findings([rank(place({0: 30, 1: 70}, free_kib=1 << 20))], None, TWO)
     assert "node 1 is full: 1.0 GiB of 256.0 GiB free" in told.evidence
