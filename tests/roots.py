@@ -8,13 +8,18 @@ from pathlib import Path
 from numascope.host.root import MOST_BYTES, HostRoot
 
 
-def system_root(folder: Path, files: Mapping[str, str]) -> HostRoot:
-    """A root whose /sys/devices/system holds these files; files that are there already stay."""
+def root_of(folder: Path, files: Mapping[str, str]) -> HostRoot:
+    """A root that holds these files; files that are there already stay."""
     for name, text in files.items():
-        path = folder / "sys/devices/system" / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return HostRoot(str(folder))
+
+
+def system_root(folder: Path, files: Mapping[str, str]) -> HostRoot:
+    """A root whose /sys/devices/system holds these files; files that are there already stay."""
+    return root_of(folder, {f"sys/devices/system/{name}": text for name, text in files.items()})
 
 
 class CountingRoot(HostRoot):

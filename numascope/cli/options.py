@@ -99,3 +99,14 @@ def ascii_only() -> Callable[[_Body], _Body]:
 def read_only() -> Callable[[_Body], _Body]:
     """`--read-only`: the dashboard changes nothing."""
     return click.option("--read-only", is_flag=True, help="Take the keys away that change something (a, r).")
+
+
+def color() -> Callable[[_Body], _Body]:
+    """`--color`: whether text has colours."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="auto: on a terminal, unless NO_COLOR is set.",
+    )

@@ -109,13 +109,7 @@ def make(**given: object) -> None:
 @machine_options
 @options.width()
 @options.ascii_only()
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: on a terminal, unless NO_COLOR is set.",
-)
+@options.color()
 def explain(**given: object) -> None:
     """Draw a plan on the machine map, and tell why each CPU has its owner.
 
@@ -143,13 +137,7 @@ def explain(**given: object) -> None:
 @machine_options
 @options.width()
 @options.ascii_only()
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: on a terminal, unless NO_COLOR is set.",
-)
+@options.color()
 def check(**given: object) -> None:
     """Say before the launch what is wrong with a plan on a machine: where, why, and what to do.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from numascope.cli import options
 from numascope.cli.arguments import FilePath
 from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
 
@@ -76,13 +77,7 @@ class _Style(NamedTuple):
     help="Columns; the terminal's, or 80 where there is none.",
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII signs; by itself where the locale is C.")
-@click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: on a terminal, unless NO_COLOR is set.",
-)
+@options.color()
 def topo(
     *,
     root: str | None,

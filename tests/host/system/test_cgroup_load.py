@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import eventually, program
+from roots import root_of
 
 from numascope.host.root import HostRoot
 from numascope.host.system.cgroup_load import (
@@ -39,14 +40,6 @@ OF_THE_MACHINE = {
     "proc/pressure/cpu": STALLED.format(some=9000, full=0),
     "proc/pressure/memory": STALLED.format(some=800, full=70),
 }
-
-
-def write(root: Path, files: dict[str, str]) -> HostRoot:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return HostRoot(str(root))
 
 
 def stat_v2(periods: int, throttled: int, time_us: int) -> str:
@@ -91,7 +84,7 @@ def pod(tmp_path: Path) -> Counting:
         "sys/fs/cgroup/kubepods/cpu.max": "max 100000\n",
         **OF_THE_MACHINE,
     }
-    write(tmp_path, files).close()
+    root_of(tmp_path, files).close()
     return Counting(str(tmp_path))
 
 
@@ -142,7 +135,7 @@ def test_the_slow_look_opens_two_files_and_one_a_level(pod: Counting) -> None:
 
 
 def test_of_two_equal_quotas_the_nearest_is_taken(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "0::/pod/c1\n",
@@ -155,7 +148,7 @@ def test_of_two_equal_quotas_the_nearest_is_taken(tmp_path: Path) -> None:
 
 
 def test_on_a_hybrid_host_v1_has_the_quota_and_the_unified_hierarchy_the_pressure(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "4:cpu,cpuacct:/docker/a\n3:cpuset:/x\n0::/docker/a\n",
@@ -181,13 +174,13 @@ def test_on_a_hybrid_host_v1_has_the_quota_and_the_unified_hierarchy_the_pressur
 
 
 def test_where_the_hierarchies_differ_the_name_has_both_places(tmp_path: Path) -> None:
-    root = write(tmp_path, {"proc/7/cgroup": "1:cpu:/\n0::/b\n", "proc/8/cgroup": "1:cpu:/b\n0::/\n"})
+    root = root_of(tmp_path, {"proc/7/cgroup": "1:cpu:/\n0::/b\n", "proc/8/cgroup": "1:cpu:/b\n0::/\n"})
     assert place(root, 7).name == "cpu:/ 0::/b"
     assert place(root, 8).name == "cpu:/b 0::/"
 
 
 def test_a_name_from_outside_is_safe_to_print(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "0::/a\x1b[31m\n",
@@ -208,7 +201,7 @@ def test_a_cgroup_without_pressure_of_its_own_shows_that_of_the_machine(tmp_path
     files = {"proc/7/cgroup": text, "proc/self/mountinfo": HYBRID_MOUNTS, **OF_THE_MACHINE}
     for name in ("cpu", "memory"):
         files[f"sys/fs/cgroup/unified/{name}.pressure"] = STALLED.format(some=1, full=1)
-    root = write(tmp_path, files)
+    root = root_of(tmp_path, files)
     where = place(root, 7)
     load = read_load(root, where, None)
 
@@ -218,7 +211,7 @@ def test_a_cgroup_without_pressure_of_its_own_shows_that_of_the_machine(tmp_path
 
 
 def test_what_a_container_sees_as_root_is_its_own_cgroup(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "0::/\n",
@@ -237,14 +230,14 @@ def test_what_a_container_sees_as_root_is_its_own_cgroup(tmp_path: Path) -> None
 
 
 def test_without_pressure_stall_information_the_pressure_is_unknown(tmp_path: Path) -> None:
-    root = write(tmp_path, {"proc/7/cgroup": "0::/a\n", "proc/self/mountinfo": V2_MOUNT})
+    root = root_of(tmp_path, {"proc/7/cgroup": "0::/a\n", "proc/self/mountinfo": V2_MOUNT})
     assert read_load(root, place(root, 7), None) == CgroupLoad(
         None, "", None, None, None, None, None, None, pressure_is_own=False
     )
 
 
 def test_a_process_in_a_part_that_is_not_mounted_here_has_a_name_and_no_directories(tmp_path: Path) -> None:
-    root = write(tmp_path, {"proc/7/cgroup": "0::/../other\n", "proc/self/mountinfo": V2_MOUNT})
+    root = root_of(tmp_path, {"proc/7/cgroup": "0::/../other\n", "proc/self/mountinfo": V2_MOUNT})
     where = place(root, 7)
 
     assert where == CgroupPlace("/../other", None, None)
@@ -252,7 +245,7 @@ def test_a_process_in_a_part_that_is_not_mounted_here_has_a_name_and_no_director
 
 
 def test_a_v1_controller_that_is_not_mounted_is_not_looked_for_in_the_unified_hierarchy(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "1:cpu:/docker/a\n0::/u\n",
@@ -267,7 +260,7 @@ def test_a_v1_controller_that_is_not_mounted_is_not_looked_for_in_the_unified_hi
 
 @pytest.mark.parametrize("text", ["", "garbage\n", "3:memory:/a\n"])
 def test_a_process_of_no_cgroup_has_no_place(tmp_path: Path, text: str) -> None:
-    assert cgroup_of(write(tmp_path, {"proc/7/cgroup": text, "proc/self/mountinfo": V2_MOUNT}), 7) is None
+    assert cgroup_of(root_of(tmp_path, {"proc/7/cgroup": text, "proc/self/mountinfo": V2_MOUNT}), 7) is None
 
 
 def test_a_process_that_is_gone_has_no_place(tmp_path: Path) -> None:

@@ -4,18 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from roots import root_of
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import HostRoot
 from numascope.host.system.cgroups import NO_LIMITS, CpusetLimits, cpuset_of, limits_of_reader
-
-
-def write(root: Path, files: dict[str, str]) -> HostRoot:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return HostRoot(str(root))
 
 
 def limits(cpus: str, mems: str, source: str) -> CpusetLimits:
@@ -31,7 +24,7 @@ V1_MOUNTS = (
 
 
 def test_v2_takes_the_nearest_directory_that_has_the_controller(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "0::/job/rank0/leaf\n",
@@ -46,7 +39,7 @@ def test_v2_takes_the_nearest_directory_that_has_the_controller(tmp_path: Path) 
 
 
 def test_on_a_hybrid_host_the_v1_hierarchy_holds_the_cpusets(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "3:cpuset:/a\n1:cpu,cpuacct:/b\n0::/c\n",
@@ -61,7 +54,7 @@ def test_on_a_hybrid_host_the_v1_hierarchy_holds_the_cpusets(tmp_path: Path) -> 
 
 
 def test_v1_without_effective_files_takes_the_configured_ones(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/self/cgroup": "2:cpuset:/a\n",
@@ -74,7 +67,7 @@ def test_v1_without_effective_files_takes_the_configured_ones(tmp_path: Path) ->
 
 
 def test_a_container_sees_the_part_of_the_hierarchy_that_is_mounted(tmp_path: Path) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": "3:cpuset:/docker/abc/inner\n",
@@ -90,7 +83,7 @@ def test_a_container_sees_the_part_of_the_hierarchy_that_is_mounted(tmp_path: Pa
 def test_the_old_dev_cpuset_has_files_without_prefix(tmp_path: Path, options: str) -> None:
     source, filesystem, *rest = options.split()
     mounts = f"{source} /dev/cpuset {filesystem} {' '.join(rest)} 0 0\n"
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/self/cpuset": "/batch\n",
@@ -103,13 +96,13 @@ def test_the_old_dev_cpuset_has_files_without_prefix(tmp_path: Path, options: st
 
 
 def test_without_a_mount_table_the_usual_places_are_tried(tmp_path: Path) -> None:
-    root = write(tmp_path, {"proc/7/cgroup": "0::/x\n", "sys/fs/cgroup/x/cpuset.cpus.effective": "2\n"})
+    root = root_of(tmp_path, {"proc/7/cgroup": "0::/x\n", "sys/fs/cgroup/x/cpuset.cpus.effective": "2\n"})
     assert cpuset_of(root, 7).cpus == CpuSet.of([2])
 
 
 @pytest.mark.parametrize("text", ["", "0::/../../elsewhere\n", "garbage\n", "3:memory:/a\n"])
 def test_a_place_that_cannot_be_seen_is_unknown(tmp_path: Path, text: str) -> None:
-    root = write(
+    root = root_of(
         tmp_path,
         {
             "proc/7/cgroup": text,
