@@ -27,14 +27,14 @@ LOOKS: Final = 3
 
 
 @click.command(short_help="Put threads on their planned cores, with an undo record first.")
-@click.argument("plan", type=FilePath())
+@click.argument("plan", type=FilePath(), required=False)
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler | NAME]...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be set; ends 1 where there is something.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--all", "everything", is_flag=True, help="Every thread of a rank; unplanned ones get main's CPUs.")
 @click.option("--inferred", is_flag=True, help="Also threads whose role is told by evidence, not by name.")
 @click.option("--memory", type=click.Choice(["move"]), help="Move the pages of each rank to its nodes instead.")
-@click.option("--to", metavar="NODES", help="With --memory: these nodes; a PID may then stand in place of PLAN.")
+@click.option("--to", metavar="NODES", help="With --memory: these nodes; PLAN is then not needed.")
 @click.option(
     "--limit",
     "limit_gib_s",
@@ -52,7 +52,7 @@ LOOKS: Final = 3
 @options.ascii_only()
 def apply(
     *,
-    plan: str,
+    plan: str | None,
     targets: tuple[str, ...],
     dry_run: bool,
     yes: bool,
@@ -85,7 +85,8 @@ def apply(
     from numascope.cli.steering import Style, need_consent
     from numascope.cli.targets import parse_targets
 
-    need_consent(dry_run=dry_run, yes=yes, as_json=as_json)
+    if plan is None and (memory is None or to is None):
+        raise click.UsageError("give the PLAN that says where threads belong; numascope plan make makes one")
     style = Style(as_json, all_rows, terminal_width(width), ascii_only)
     if memory is not None:
         if everything or inferred:
@@ -97,9 +98,17 @@ def apply(
     wanted = parse_targets(targets, match)
     own = own_names(roles)
     session = open_session(
-        wanted, plan, interval_s=1.0, window_s=1.0, pending_for_s=pending_s, dialect=dialect, own=own
+        wanted,
+        plan,
+        interval_s=1.0,
+        window_s=1.0,
+        pending_for_s=pending_s,
+        dialect=dialect,
+        own=own,
+        with_memory=False,
     )
     try:
+        need_consent(dry_run=dry_run, yes=yes, as_json=as_json)
         code = _apply(session, style, selector(inferred=inferred, everything=everything), dry_run=dry_run, yes=yes)
     finally:
         session.close()
@@ -107,7 +116,7 @@ def apply(
 
 
 def _move(
-    plan: str,
+    plan: str | None,
     targets: tuple[str, ...],
     match: str | None,
     to: str | None,
@@ -124,10 +133,21 @@ def _move(
     from numascope.cli.targets import parse_targets
 
     nodes = None if to is None else parse_nodes(to)
-    is_target = nodes is not None and plan.isdecimal() and not os.path.exists(plan)
-    wanted = parse_targets((plan, *targets) if is_target else targets, match)
+    if nodes is not None and plan is not None and not _is_plan(plan):
+        targets = (plan, *targets)
+        plan = None
+    wanted = parse_targets(targets, match)
+    if plan is None and not wanted:
+        raise click.UsageError("say whose memory: PID, NAME or --match, or a PLAN")
     limit = LIMIT_GIB_S if limit_gib_s is None else limit_gib_s
-    return move_memory(Asked(None if is_target else plan, dialect, wanted, nodes, limit, dry_run, yes, style))
+    return move_memory(Asked(plan, dialect, wanted, nodes, limit, dry_run, yes, style))
+
+
+def _is_plan(text: str) -> bool:
+    """Whether the first word names a plan, where it may also be a PID or the name of a program."""
+    from numascope.plan.given import TORCH
+
+    return os.path.exists(text) or text.startswith(TORCH) or os.sep in text
 
 
 def selector(*, inferred: bool, everything: bool) -> Select:

@@ -77,7 +77,6 @@ def hold(
     from numascope.cli.steering import Style, need_consent
     from numascope.cli.targets import parse_targets
 
-    need_consent(dry_run=False, yes=yes, as_json=False)
     style = Style(as_json=False, all_rows=False, width=terminal_width(width), ascii_only=ascii_only)
     wanted = parse_targets(targets, match)
     session = open_session(
@@ -88,8 +87,10 @@ def hold(
         pending_for_s=pending_s,
         dialect=dialect,
         own=own_names(roles),
+        with_memory=False,
     )
     try:
+        need_consent(dry_run=False, yes=yes, as_json=False)
         assert session.plan_data is not None  # noqa: S101  (a plan was given)
         unchanged = _watch_file(plan, session.plan_data)
         end_as_interrupted()

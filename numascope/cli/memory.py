@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from numascope.cli import options
-from numascope.cli.arguments import Pid
 
 if TYPE_CHECKING:
     from numascope.cpuset import CpuSet
     from numascope.host.root import HostRoot
     from numascope.machine.objects import Machine
-    from numascope.observe.jobs import Rank
+    from numascope.observe.jobs import Facts, Rank
     from numascope.observe.memory_look import RankMemory
     from numascope.observe.residence import Steps
     from numascope.observe.sample import ProcessFacts
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="On which nodes memory lies, and why.")
-@click.argument("pid", type=Pid())
+@click.argument("target", required=False, metavar="PID | NAME")
+@options.match()
 @click.option(
     "--kind", "by_kind", is_flag=True, help="Also by kind: anonymous, heap, stack, huge pages, files, shared."
 )
@@ -35,15 +35,24 @@ if TYPE_CHECKING:
 @options.width()
 @options.ascii_only()
 def memory(
-    *, pid: int, by_kind: bool, full: bool, yes: bool, as_json: bool, width: int | None, ascii_only: bool
+    *,
+    target: str | None,
+    match: str | None,
+    by_kind: bool,
+    full: bool,
+    yes: bool,
+    as_json: bool,
+    width: int | None,
+    ascii_only: bool,
 ) -> None:
-    """Show on which nodes the memory of process PID lies, or of each rank of the job that PID launched.
+    """Show on which nodes the memory of a process lies, or of each rank of the job that it launched.
 
     A sample of random pages, with its 95 % interval, in some 20 ms however large the process is; nothing of it is
     moved, and it waits for nothing. With --full every page is counted instead, which may stall it: the cost is said first.
 
     Exit code: 0 all was read, 2 bad usage, 3 part could not be, 4 the process is gone.
     """
+    from numascope.cli.living import one_living
     from numascope.cli.output import echo_json, echo_lines, has_user, terminal_width, wants_colour
     from numascope.errors import TargetGoneError
     from numascope.host.root import HostRoot
@@ -54,7 +63,8 @@ def memory(
         why = "--json asks nobody" if as_json else "no terminal: there is nobody to ask"
         raise click.UsageError(f"--full may stall the target, and {why}: give --yes with it")
     root = HostRoot()
-    shown = _look(root, pid, full=full, yes=yes)
+    facts, pid = one_living(root, target, match)
+    shown = _look(root, facts, pid, full=full, yes=yes)
     if not shown:
         raise TargetGoneError(f"{pid} ended, or became another program, while it was looked at")
     nodes, settings = read_node_memory(root), read_memory_settings(root)
@@ -66,19 +76,14 @@ def memory(
     raise click.exceptions.Exit(0 if all(map(is_known, shown)) else 3)
 
 
-def _look(root: HostRoot, pid: int, *, full: bool, yes: bool) -> list[Shown]:
+def _look(root: HostRoot, facts: Facts, pid: int, *, full: bool, yes: bool) -> list[Shown]:
     """Each rank of the job that was meant, or the process; those that ended meanwhile are left out."""
-    from numascope.cli.session import why_missing
     from numascope.host.system.node_memory import read_memory_settings, read_node_memory
     from numascope.machine.build import build_machine
-    from numascope.observe.facts import scan_facts
     from numascope.observe.memory_why import reasons
     from numascope.observe.select import Wanted, ranks_meant
     from numascope.show.memory import Shown
 
-    facts = scan_facts(root)
-    if pid not in facts:
-        raise why_missing(root, pid)
     machine = build_machine(root)
     shown = []
     for rank in ranks_meant(facts, [Wanted(pid)]):

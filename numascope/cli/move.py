@@ -47,12 +47,13 @@ class Mover(NamedTuple):
 def move_memory(asked: Asked) -> int:
     """Shows what would move, asks, moves it, and says what became of it; the exit code."""
     from numascope.cli.move_targets import find_movers
-    from numascope.cli.steering import agrees, opened_store
+    from numascope.cli.steering import agrees, need_consent, opened_store
     from numascope.host.root import HostRoot
     from numascope.show.move import size_of
 
     root, style = HostRoot(), asked.style
     movers, source, notes = find_movers(root, asked)
+    need_consent(dry_run=asked.dry_run, yes=asked.yes, as_json=style.as_json)
     if not movers:
         click.echo(
             "exit 4: every target has ended, or the plan names no node for any of them: give --to NODES",

@@ -27,7 +27,9 @@ def _by_plan(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[s
     from numascope.machine.build import build_machine
     from numascope.steer.journal import Source
 
-    session = open_session(asked.targets, asked.plan, interval_s=1.0, window_s=1.0, dialect=asked.dialect)
+    session = open_session(
+        asked.targets, asked.plan, interval_s=1.0, window_s=1.0, dialect=asked.dialect, with_memory=False
+    )
     try:
         report = session.step()
     finally:
@@ -52,20 +54,13 @@ def _by_plan(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[s
 
 def _by_hand(root: HostRoot, asked: Asked) -> tuple[list[Mover], Source, tuple[str, ...]]:
     """The ranks of the jobs that were meant, or the processes themselves, all to the nodes of --to."""
-    from numascope.cli.session import why_missing
-    from numascope.cli.targets import resolved
+    from numascope.cli.living import living
     from numascope.machine.build import build_machine
-    from numascope.observe.facts import scan_facts
-    from numascope.observe.jobs import find_jobs
     from numascope.observe.select import ranks_meant
     from numascope.steer.journal import Source
 
     assert asked.to is not None  # noqa: S101  (no plan is read only where --to is given)
-    facts = scan_facts(root)
-    wanted = resolved(asked.targets, facts, find_jobs(facts))
-    missing = [one.pid for one in wanted if one.pid not in facts]
-    if missing:
-        raise why_missing(root, missing[0])
+    facts, wanted = living(root, asked.targets)
     machine = build_machine(root)
     movers: list[Mover] = []
     for rank in ranks_meant(facts, wanted):

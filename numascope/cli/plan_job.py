@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from numascope.cli.session import why_missing
+from numascope.cli.living import why_missing
 from numascope.cpuset import CpuSet
 from numascope.host.affinity import AffinityReader
 from numascope.host.root import AbsentError, DeniedError, HostRoot

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from numascope.cli.living import why_missing
 from numascope.cli.targets import Target, resolved, several_jobs
 from numascope.cli.torch_job import plan_of_torchrun
 from numascope.errors import InputError, NotPermittedError, TargetGoneError, UsageError
@@ -102,10 +103,11 @@ def open_session(
     own: OwnNames | None = None,
     pick: Pick | None = None,
     dialect: str | None = None,
+    with_memory: bool = True,
 ) -> Session:
     """Finds the processes that are meant, and the plan; without targets those jobs that the plan speaks of.
 
-    Where neither is given and several jobs run, `pick` lets the user take one.
+    Where neither is given and several jobs run, `pick` lets the user take one. `with_memory` has every look also tell where memory lies.
     """
     root = HostRoot()
     plan_data = None if plan_path is None else plan_bytes(plan_path)
@@ -125,7 +127,8 @@ def open_session(
     if plan is None:
         plan, plan_data, source = _own_plan(facts, jobs, machine, notes)
     nodes = [node.id for node in machine.nodes]
-    memory = MemoryWatch(root, wanted, [node.id for node in machine.nodes if node.memory_kib != 0])
+    memory_nodes = [node.id for node in machine.nodes if node.memory_kib != 0]
+    memory = MemoryWatch(root, wanted, memory_nodes) if with_memory else None
     sampler = Sampler(root, roots_of(jobs) or [one.pid for one in wanted], nodes, memory=memory)
     if machine.cpus.nohz_full and window_s < _NOHZ_WINDOW_S:
         notes.append(f"counters of CPU {machine.cpus.nohz_full} (nohz_full) move once a second: rates need two or more")
@@ -172,31 +175,6 @@ def _present(
     if twice:
         raise UsageError(f"{min(twice)} is given twice: name each process once")
     return present, hidden
-
-
-def why_missing(root: HostRoot, pid: int) -> TargetGoneError | NotPermittedError:
-    """Why no process of this number is seen: hidden, gone, a thread of another, or a number of a container."""
-    inner = _of_container(root, pid)
-    if procfs.is_hidden(root, pid):
-        return NotPermittedError(
-            f"{pid} is hidden from this user (/proc is mounted with hidepid): run as its owner or as root{inner}"
-        )
-    if not procfs.lives(pid):
-        return TargetGoneError(f"no process {pid} here{inner or ': numascope jobs lists what runs'}")
-    leader = procfs.status_of(root, pid).get("Tgid", "")
-    if leader and leader != str(pid):
-        return TargetGoneError(f"{pid} is a thread of process {leader}: give {leader}{inner}")
-    return TargetGoneError(f"{pid} is a kernel thread or has just ended: give the pid of a process{inner}")
-
-
-def _of_container(root: HostRoot, inner: int) -> str:
-    """Which process carries this number in a pid namespace of its own (`NSpid` of proc_pid_status(5)), as advice."""
-    for pid in procfs.pids(root):
-        numbers = procfs.status_of(root, pid).get("NSpid", "").split()
-        stat = procfs.stat_of(root, pid) if str(inner) in numbers[1:] else None
-        if stat is not None:
-            return f"; {inner} of a container is {pid} ({stat.comm}) here: give {pid}"
-    return ""
 
 
 def _wanted_by(plan: Plan | None, facts: Facts, pick: Pick | None) -> tuple[Wanted, ...]:

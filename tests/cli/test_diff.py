@@ -67,6 +67,11 @@ def test_out_of_place_ends_1_unless_asked_not_to(plan: str) -> None:
         (["diff", "{plan}", "{pid}", "--fail-on", "all"], 2, "is not one of"),
         (["attach", "999999999", "--once"], 4, "no process 999999999 here"),
         (["apply", "{plan}", "{pid}=device0"], 2, "there is nobody to ask"),
+        (["apply", "/no/such/file", "{pid}"], 2, "there is no such file"),
+        (["apply", "{plan}", "999999999"], 4, "no process 999999999 here"),
+        (["apply"], 2, "give the PLAN that says where threads belong"),
+        (["hold", "/no/such/file", "{pid}"], 2, "there is no such file"),
+        (["hold", "{plan}", "{pid}=device0"], 2, "there is nobody to ask"),
         (["verb"], 2, "No such command 'verb'"),
     ],
 )

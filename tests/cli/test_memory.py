@@ -66,12 +66,21 @@ def test_another_users_process_ends_3_and_says_who_may_read_it() -> None:
     assert "may not be read: run as its owner (uid 0) or as root" in done.stdout
 
 
-def test_a_process_that_is_not_there_ends_4_and_no_number_ends_2() -> None:
-    gone, wrong = run("4194305"), run("deep")
+def test_a_process_that_is_not_there_ends_4_and_what_is_not_one_process_ends_2() -> None:
+    gone, unnamed, nobody, wrong = run("4194305"), run("no-such-program"), run(), run("1=device0")
     assert (gone.returncode, gone.stdout) == (4, "")
     assert gone.stderr.startswith("numascope: no process 4194305 here")
-    assert wrong.returncode == 2
-    assert wrong.stderr.endswith('"deep" is no pid: numascope jobs lists those of jobs\n')
+    assert (unnamed.returncode, unnamed.stdout) == (4, "")
+    assert 'no process is called "no-such-program"' in unnamed.stderr
+    assert [nobody.returncode, wrong.returncode] == [2, 2]
+    assert "say which process: PID, NAME or --match REGEX, one of them" in nobody.stderr
+    assert "a device is given where a plan is read; give 1" in wrong.stderr
+
+
+def test_a_process_is_also_found_by_its_command_line() -> None:
+    with program("ready(); sleep()  # memory-by-its-command-line") as child:
+        done = run("--match", "memory-by-its-command-[l]ine", "--json")
+    assert [one["pid"] for one in json.loads(done.stdout)["processes"]] == [child.pid], done.stderr
 
 
 def test_a_scheduler_which_is_no_rank_is_looked_at_itself() -> None:

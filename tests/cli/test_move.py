@@ -80,6 +80,18 @@ def test_what_makes_no_sense_is_one_line_that_says_what_does(tmp_path: Path, wor
     assert done.out == ""
 
 
+def test_a_process_is_also_named_by_its_command_line(tmp_path: Path) -> None:
+    with program(HOLD + "  # moved-by-its-command-line") as child:
+        done = move(tmp_path, "--match", "moved-by-its-command-[l]ine", "--to", str(NODES[0]), "--dry-run")
+        nobody = move(tmp_path, "--to", str(NODES[0]), "--dry-run")
+        no_plan = move(tmp_path, "bind/none.json", "--to", str(NODES[0]), "--dry-run")
+    assert done.code in (0, 1), done
+    assert f"{child.pid} to node {NODES[0]}" in " ".join(done.out.split())
+    assert [nobody.code, no_plan.code] == [2, 2]
+    assert "say whose memory: PID, NAME or --match" in nobody.err
+    assert "there is no such file: give the path of a bind plan" in no_plan.err
+
+
 def test_a_scheduler_which_is_no_rank_is_moved_itself(tmp_path: Path) -> None:
     with StandIn(60.0) as job:
         (scheduler,) = (one.scheduler for one in find_jobs(scan_facts(HostRoot())) if one.launcher == job.launcher_pid)

@@ -98,7 +98,10 @@ def test_a_workers_log_is_evidence(tmp_path: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["999999999"], 4, "no process 999999999 here"),
-        (["0"], 2, "Invalid value for 'PID'"),
+        (["0"], 2, '"0" is no target'),
+        ([], 2, "say which process: PID, NAME or --match REGEX, one of them"),
+        (["{pid}", "--match", "x"], 2, "one of them"),
+        (["no-such-program"], 4, 'no process is called "no-such-program"'),
         (["{pid}", "--roles", "/no/such/file"], 2, "there is no such file: give the path of a table of roles"),
         (["{pid}", "--log", "/dev/null"], 2, "is no regular file"),
         (["{pid}", "--roles", ""], 2, "--roles: its value is empty"),
