@@ -6,13 +6,9 @@ whoever holds it. Its longest wait while nothing looks at it is the row to compa
 
 from __future__ import annotations
 
-import contextlib
-import mmap
 import os
 import shutil
 import statistics
-import struct
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from commands import NUMASCOPE, cpu_s, start
+from stalls import Stalled, stalled
 
 from numascope.host.root import HostRoot
 from numascope.observe.memory_look import look_steps
@@ -30,21 +27,13 @@ SIZES_GIB = (1, 4)
 TIMES = 9
 REST_S = 0.3
 
-_TARGET = """
-import ctypes, mmap, os, struct, sys, time
-size, shared = int(sys.argv[1]), mmap.mmap(int(sys.argv[2]), 4096)
-memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(15)  # MADV_NOHUGEPAGE: pages of 4 KiB
-for at in range(0, size, 4096): memory[at] = 1
-print("ready", flush=True)
-clock = time.perf_counter_ns
+_MAPS = """
 while True:
     began = clock()
     piece = mmap.mmap(-1, 65536, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     piece[0] = piece[40000] = 1
     piece.close()
-    took = clock() - began
-    if took > struct.unpack_from("Q", shared)[0]: struct.pack_into("Q", shared, 0, took)
+    keep(clock() - began)
 """
 
 
@@ -56,39 +45,17 @@ class Cost(NamedTuple):
     stall_s: float
 
 
-class Target(NamedTuple):
-    """A process of known size, and the page in which it keeps its longest stall."""
-
-    pid: int
-    stall: mmap.mmap
-
-    def measure(self, act: Callable[[], float]) -> Cost:
-        """What an act costs, which gives its CPU seconds."""
-        costs = []
-        for _ in range(TIMES):
-            struct.pack_into("Q", self.stall, 0, 0)
-            began_s = time.perf_counter()
-            cpu = act()
-            wall = time.perf_counter() - began_s
-            costs.append(Cost(cpu, wall, struct.unpack_from("Q", self.stall)[0] / 1e9))
-            time.sleep(REST_S / 3)
-        return Cost(*(statistics.median(column) for column in zip(*costs, strict=True)))
-
-
-@contextlib.contextmanager
-def target_of(size_gib: int) -> Iterator[Target]:
-    """A process with so much memory in pages of 4 KiB."""
-    file = os.memfd_create("stall")
-    os.ftruncate(file, 4096)
-    command = [sys.executable, "-c", _TARGET, str(size_gib << 30), str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(file,)) as child:
-        try:
-            assert child.stdout is not None
-            child.stdout.readline()
-            yield Target(child.pid, mmap.mmap(file, 4096))
-        finally:
-            child.kill()
-            os.close(file)
+def measured(target: Stalled, act: Callable[[], float]) -> Cost:
+    """What an act costs, which gives its CPU seconds."""
+    costs = []
+    for _ in range(TIMES):
+        target.reset()
+        began_s = time.perf_counter()
+        cpu = act()
+        wall = time.perf_counter() - began_s
+        costs.append(Cost(cpu, wall, target.longest_s()))
+        time.sleep(REST_S / 3)
+    return Cost(*(statistics.median(column) for column in zip(*costs, strict=True)))
 
 
 def nothing() -> float:
@@ -105,16 +72,16 @@ def one_look(root: HostRoot, pid: int) -> float:
     return (time.thread_time_ns() - began_ns) / 1e9
 
 
-def rows_of(target: Target) -> Iterator[tuple[str, Cost]]:
+def rows_of(target: Stalled) -> Iterator[tuple[str, Cost]]:
     """Each way to learn where the target's memory lies."""
     root, pid = HostRoot(), str(target.pid)
-    yield "nothing", target.measure(nothing)
-    yield "cat numa_maps", target.measure(lambda: cpu_s(start("cat", f"/proc/{pid}/numa_maps")))
+    yield "nothing", measured(target, nothing)
+    yield "cat numa_maps", measured(target, lambda: cpu_s(start("cat", f"/proc/{pid}/numa_maps")))
     if shutil.which("numastat"):
-        yield "numastat -p", target.measure(lambda: cpu_s(start("numastat", "-p", pid)))
+        yield "numastat -p", measured(target, lambda: cpu_s(start("numastat", "-p", pid)))
     one_look(root, target.pid)
-    yield "numascope, a look", target.measure(lambda: one_look(root, target.pid))
-    yield "numascope memory", target.measure(lambda: cpu_s(start(*NUMASCOPE, "memory", pid)))
+    yield "numascope, a look", measured(target, lambda: one_look(root, target.pid))
+    yield "numascope memory", measured(target, lambda: cpu_s(start(*NUMASCOPE, "memory", pid)))
 
 
 def main() -> None:
@@ -124,7 +91,7 @@ def main() -> None:
     sizes = [int(word) for word in sys.argv[1:] if word.isdecimal()] or SIZES_GIB
     for size in (one for one in sizes if one < free):
         print(f"where {size} GiB in pages of 4 KiB lie (medians of {TIMES})         CPU       wall   longest stall")
-        with target_of(size) as target:
+        with stalled(_MAPS, size << 30) as target:
             for name, cost in rows_of(target):
                 looks.setdefault(name, []).append(cost)
                 cells = "".join(f"{1000 * value:8.1f} ms" for value in cost)

@@ -11,16 +11,15 @@ through with it and with all that it moves along with it. Its longest wait while
 from __future__ import annotations
 
 import contextlib
-import mmap
-import os
 import shutil
 import statistics
-import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from stalls import Stalled, stalled
 
 from numascope.host.root import HostRoot
 from numascope.host.system.node_memory import read_node_memory
@@ -37,20 +36,12 @@ TIMES = 5
 LIMIT_GIB_S = 1.0
 BATCHES = (64, BATCH_PAGES, 4096)
 
-_TARGET = """
-import ctypes, mmap, struct, sys, time
-size, shared = int(sys.argv[1]), mmap.mmap(int(sys.argv[2]), 4096)
-memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-memory.madvise(15)  # MADV_NOHUGEPAGE: pages of 4 KiB
-for at in range(0, size, 4096): memory[at] = 1
-print("ready", flush=True)
-clock = time.perf_counter_ns
+_TOUCHES = """
 while True:
     for at in range(0, size, 4096):
         began = clock()
         memory[at] = 1
-        took = clock() - began
-        if took > struct.unpack_from("Q", shared)[0]: struct.pack_into("Q", shared, 0, took)
+        keep(clock() - began)
 """
 
 
@@ -63,15 +54,14 @@ class Cost(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A process whose memory is on the first node, and the page in which it keeps its longest stall."""
+    """A process whose memory is on the first node."""
 
-    pid: int
-    stall: mmap.mmap
+    process: Stalled
     nodes: tuple[int, int]
 
     def addresses(self, node: int) -> list[int]:
         """Its own pages on a node."""
-        lister = PageLister(HostRoot(), self.pid)
+        lister = PageLister(HostRoot(), self.process.pid)
         try:
             runs = [one for one in lister.runs() if one.is_alone and one.node == node]
         finally:
@@ -80,11 +70,13 @@ class Target(NamedTuple):
 
     def back(self) -> None:
         """Puts its memory on the first node again."""
-        lister = PageLister(HostRoot(), self.pid)
+        lister = PageLister(HostRoot(), self.process.pid)
         try:
             addresses = self.addresses(self.nodes[1])
             for at in range(0, len(addresses), BATCH_PAGES):
-                move_batch(self.pid, addresses[at : at + BATCH_PAGES], self.nodes[0], LinuxPages(), lister.asker)
+                move_batch(
+                    self.process.pid, addresses[at : at + BATCH_PAGES], self.nodes[0], LinuxPages(), lister.asker
+                )
         finally:
             lister.close()
 
@@ -93,11 +85,11 @@ class Target(NamedTuple):
         costs = []
         for _ in range(TIMES):
             before = len(self.addresses(self.nodes[0]))
-            struct.pack_into("Q", self.stall, 0, 0)
+            self.process.reset()
             began_s = time.perf_counter()
             act()
             wall = time.perf_counter() - began_s
-            stall = struct.unpack_from("Q", self.stall)[0] / 1e9
+            stall = self.process.longest_s()
             costs.append(Cost(wall, stall, 1 - len(self.addresses(self.nodes[0])) / before))
             self.back()
         return Cost(*(statistics.median(column) for column in zip(*costs, strict=True)))
@@ -106,28 +98,19 @@ class Target(NamedTuple):
 @contextlib.contextmanager
 def target_on(nodes: tuple[int, int], size_mib: int) -> Iterator[Target]:
     """A process with so much memory in pages of 4 KiB."""
-    file = os.memfd_create("stall")
-    os.ftruncate(file, 4096)
-    command = ["numactl", f"--preferred={nodes[0]}", sys.executable, "-c", _TARGET, str(size_mib << 20), str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(file,)) as child:
-        try:
-            assert child.stdout is not None
-            child.stdout.readline()
-            yield Target(child.pid, mmap.mmap(file, 4096), nodes)
-        finally:
-            child.kill()
-            os.close(file)
+    with stalled(_TOUCHES, size_mib << 20, ("numactl", f"--preferred={nodes[0]}")) as process:
+        yield Target(process, nodes)
 
 
 def moved_by_us(target: Target, batch_pages: int, limit_gib_s: float) -> None:
     """As `apply --memory move` moves them, the journal aside."""
     root = HostRoot()
-    owner = read_owner(root, target.pid, "")
+    owner = read_owner(root, target.process.pid, "")
     assert owner is not None
-    lister, watch = PageLister(root, target.pid), OwnerWatch(root, owner, target.pid)
+    lister, watch = PageLister(root, target.process.pid), OwnerWatch(root, owner, target.process.pid)
     try:
         hand = PageHand(root, limit_gib_s * 2**30, batch_pages=batch_pages)
-        road = Road(watch, target.pid, lister.asker)
+        road = Road(watch, target.process.pid, lister.asker)
         carry(target.addresses(target.nodes[0]), 4096, target.nodes[1], road, hand)
     finally:
         watch.close()
@@ -136,7 +119,7 @@ def moved_by_us(target: Target, batch_pages: int, limit_gib_s: float) -> None:
 
 def migratepages(target: Target) -> None:
     """The tool of package numactl, by migrate_pages(2): a whole process in one call."""
-    subprocess.run(["migratepages", str(target.pid), *map(str, target.nodes)], check=True)
+    subprocess.run(["migratepages", str(target.process.pid), *map(str, target.nodes)], check=True)
 
 
 def nothing() -> None:

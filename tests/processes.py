@@ -72,6 +72,19 @@ def program(code: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
         child.communicate()
 
 
+def tell(child: subprocess.Popen[str], line: str = "") -> None:
+    """Gives a program a line on its standard input."""
+    assert child.stdin is not None
+    child.stdin.write(f"{line}\n")
+    child.stdin.flush()
+
+
+def answer(child: subprocess.Popen[str]) -> str:
+    """The next line that a program prints, with its end."""
+    assert child.stdout is not None
+    return child.stdout.readline()
+
+
 def eventually(holds: Callable[[], bool], within_s: float = 10.0) -> bool:
     """Whether something comes true in time."""
     deadline = time.monotonic() + within_s

@@ -162,12 +162,13 @@ def selector(*, inferred: bool, everything: bool) -> Select:
 
 def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes: bool) -> int:
     """Shows the list, asks, does it, and says what became of it; the exit code."""
-    from numascope.cli.steering import agrees, opened_store
+    from numascope.cli.steering import agrees
     from numascope.errors import NotPermittedError
     from numascope.host.root import HostRoot
     from numascope.show.apply import preview_lines, threads_text
     from numascope.steer.apply import Hand
     from numascope.steer.rights import check_rights
+    from numascope.steer.store import opened_store
 
     report = session.look(LOOK_S, LOOKS)
     if why := _nothing_to_place(report):
@@ -186,7 +187,7 @@ def _apply(session: Session, style: Style, select: Select, *, dry_run: bool, yes
         style.text(f"may not be done: {error}")
     if dry_run or not selection.changes:
         return _nothing_done(report, selection, style)
-    with opened_store(root, create=True) as store:
+    with opened_store(root, os.environ, create=True) as store:
         assert store is not None  # noqa: S101  (made where it was missing)
         if not yes and not agrees(f"set {threads_text(len(selection.changes))}?"):
             style.text("exit 1: nothing was changed")

@@ -128,7 +128,7 @@ def _watch_file(path: str, content: bytes) -> Callable[[], bool]:
 def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[], bool], wish: _Wish) -> int:
     """Asks, holds, and puts back what it did where that was wanted; the exit code."""
     from numascope.cli.apply import LOOK_S, LOOKS
-    from numascope.cli.steering import agrees, opened_store
+    from numascope.cli.steering import agrees
     from numascope.host.procfs import lives_in
     from numascope.host.root import HostRoot
     from numascope.show.apply import preview_lines
@@ -136,6 +136,7 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
     from numascope.steer.hold import Hold
     from numascope.steer.journal import OpenEntry
     from numascope.steer.rights import check_rights
+    from numascope.steer.store import opened_store
 
     report = session.look(LOOK_S, LOOKS)
     if report.ended:
@@ -145,7 +146,7 @@ def _hold(session: Session, style: Style, select: Select, unchanged: Callable[[]
     style.lines(preview_lines(selection, report.title, dry=False, all_rows=False, width=style.width))
     root = HostRoot()
     check_rights(root, os.geteuid(), {one.key.pid for one in report.placements if one.target}, report.sample.processes)
-    with opened_store(root, create=True) as store:
+    with opened_store(root, os.environ, create=True) as store:
         assert store is not None  # noqa: S101  (made where it was missing)
         if not wish.yes and not agrees("set these now, and put back what drifts from now on?"):
             style.text("exit 1: nothing was changed")

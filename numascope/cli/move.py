@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
@@ -47,9 +48,10 @@ class Mover(NamedTuple):
 def move_memory(asked: Asked) -> int:
     """Shows what would move, asks, moves it, and says what became of it; the exit code."""
     from numascope.cli.move_targets import find_movers
-    from numascope.cli.steering import agrees, need_consent, opened_store
+    from numascope.cli.steering import agrees, need_consent
     from numascope.host.root import HostRoot
     from numascope.show.move import size_of
+    from numascope.steer.store import opened_store
 
     root, style = HostRoot(), asked.style
     movers, source, notes = find_movers(root, asked)
@@ -68,7 +70,7 @@ def move_memory(asked: Asked) -> int:
     pages = sum(one.survey.pages_to_move for one in previews)
     if asked.dry_run or not pages:
         return _nothing_done(previews, notes, style, pages)
-    with opened_store(root, create=True) as store:
+    with opened_store(root, os.environ, create=True) as store:
         assert store is not None  # noqa: S101  (made where it was missing)
         if not asked.yes and not agrees(f"move {size_of(pages)}?"):
             style.text("exit 1: nothing was changed")

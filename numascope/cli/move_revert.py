@@ -55,8 +55,7 @@ def put_pages_back(root: HostRoot, store: Store, entry: Entry, style: Style, *, 
     from numascope.cli.progress import Progress
     from numascope.cli.steering import agrees
     from numascope.show.move import size_of
-    from numascope.steer.journal import OpenEntry, Source
-    from numascope.steer.ledger import choose, read_ledger
+    from numascope.steer.ledger import putting_back
     from numascope.steer.page_carry import PageHand
     from numascope.steer.page_revert import pages_back
 
@@ -65,20 +64,14 @@ def put_pages_back(root: HostRoot, store: Store, entry: Entry, style: Style, *, 
         if due and not agrees(f"move {size_of(due)} back?"):
             style.text("exit 1: nothing was changed")
             return 1
-    header = entry.header
-    with store.locked():
-        # Another numascope may have put it back while this one asked or waited.
-        again = choose(read_ledger(store), store.here, header.id, moves=True)
-        assert again is not None  # noqa: S101  (an entry is never taken away)
-        into = OpenEntry(store, "revert", Source(header.plan, header.plan_sha256, header.title), reverts=header.id)
+    with putting_back(store, entry.header.id, moves=True) as (again, into):
         progress = Progress(sum(one.row().left for one in again.pages), style)
         hand = PageHand(root, LIMIT_GIB_S * 2**30, pause=end_between_looks(), told=progress.add)
         try:
             found = pages_back(again, into, hand)
         finally:
-            into.close()
             progress.end()
-    return _tell(store, into.number, found, style, header.id)
+    return _tell(store, into.number, found, style, entry.header.id)
 
 
 def _tell(store: Store, number: int | None, found: Sequence[MoveResult], style: Style, reverted: int) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -47,16 +48,17 @@ def revert(
     or input; 4 every thread is gone.
     """
     from numascope.cli.output import terminal_width
-    from numascope.cli.steering import Style, need_consent, opened_store
+    from numascope.cli.steering import Style, need_consent
     from numascope.host.procfs import lives_in
     from numascope.host.root import HostRoot
     from numascope.steer.ledger import choose, read_ledger
+    from numascope.steer.store import opened_store
 
     if not only_list:
         need_consent(dry_run=dry_run, yes=yes, as_json=as_json)
     style = Style(as_json, all_rows, terminal_width(width), ascii_only)
     root = HostRoot()
-    with opened_store(root, create=False) as store:
+    with opened_store(root, os.environ, create=False) as store:
         if store is None:
             code = _nothing(style, number)
         elif only_list:
@@ -154,8 +156,7 @@ def put_back(root: HostRoot, store: Store, entry: Entry, style: Style, *, force:
     from numascope.cli.steering import agrees
     from numascope.show.apply import threads_text
     from numascope.steer.apply import Hand
-    from numascope.steer.journal import OpenEntry, Source
-    from numascope.steer.ledger import choose, read_ledger
+    from numascope.steer.ledger import putting_back
     from numascope.steer.revert import plan_revert, revert_entry
 
     hand = Hand(root)
@@ -164,17 +165,9 @@ def put_back(root: HostRoot, store: Store, entry: Entry, style: Style, *, force:
         if due and not agrees(f"put back {threads_text(due)}?"):
             style.text("exit 1: nothing was changed")
             return 1
-    header = entry.header
-    with store.locked():
-        # Another numascope may have put it back while this one asked or waited.
-        again = choose(read_ledger(store), store.here, header.id, force=force)
-        assert again is not None  # noqa: S101  (an entry is never taken away)
-        into = OpenEntry(store, "revert", Source(header.plan, header.plan_sha256, header.title), reverts=header.id)
-        try:
-            found = revert_entry(again, into, hand, force=force)
-        finally:
-            into.close()
-    return _tell(store, into.number, found, style, header.id)
+    with putting_back(store, entry.header.id, force=force) as (again, into):
+        found = revert_entry(again, into, hand, force=force)
+    return _tell(store, into.number, found, style, entry.header.id)
 
 
 def _tell(store: Store, number: int | None, found: Sequence[Undone], style: Style, reverted: int) -> int:

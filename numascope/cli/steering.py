@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
-    from numascope.host.root import HostRoot
     from numascope.show.ink import Line
     from numascope.show.journal import EntryRow
     from numascope.steer.store import Store
@@ -75,23 +71,6 @@ def agrees(question: str) -> bool:
         click.echo()
         return False
     return answer.strip() == "y"
-
-
-@contextlib.contextmanager
-def opened_store(root: HostRoot, *, create: bool) -> Iterator[Store | None]:
-    """The journals of this user; None where there are none and none are to be made."""
-    from numascope.host.here import read_here
-    from numascope.steer.store import NoJournalError, Store
-
-    try:
-        store = Store(read_here(root), os.environ, create=create)
-    except NoJournalError:
-        yield None
-        return
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def entry_rows(store: Store, number: int | None) -> tuple[EntryRow, ...]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numascope.errors import InputError, UsageError
 from numascope.host.here import Here
 from numascope.review.change import Outcome, Thread
-from numascope.steer.journal import BACK, Entry, Recorded, parse_entry
+from numascope.steer.journal import BACK, Entry, OpenEntry, Recorded, Source, parse_entry
 from numascope.steer.page_entry import marked
 from numascope.steer.page_records import PagesBack
 from numascope.steer.records import Damage
-from numascope.steer.store import Store
+from numascope.steer.store import WAIT_S, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +168,22 @@ def choose(
     if entry.header.kind == "move" and not moves:
         raise UsageError(f"entry {number} moved pages: numascope revert {number} puts them back, from a terminal")
     return entry
+
+
+@contextlib.contextmanager
+def putting_back(
+    store: Store, number: int, *, force: bool = False, moves: bool = False, wait_s: float = WAIT_S
+) -> Iterator[tuple[Entry, OpenEntry]]:
+    """That entry as it is now, and a new one for what is put back of it, under the lock; InputError where that is held longer.
+
+    It is read again because another numascope may have put it back while this one asked or waited.
+    """
+    with store.locked(wait_s):
+        entry = choose(read_ledger(store), store.here, number, force=force, moves=moves)
+        assert entry is not None  # noqa: S101  (an entry is never taken away)
+        header = entry.header
+        into = OpenEntry(store, "revert", Source(header.plan, header.plan_sha256, header.title), reverts=header.id)
+        try:
+            yield entry, into
+        finally:
+            into.close()

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numascope.errors import InputError, UsageError
-from numascope.host.here import Here
+from numascope.host.here import Here, read_here
+from numascope.host.root import HostRoot
 from numascope.host.text import safe_text
 
 _OF_ROOT: Final = "/var/lib"
@@ -23,7 +24,7 @@ _ENTRY: Final = re.compile(r"([0-9]{4,18})\.jsonl")
 _BOOT_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LOCKED: Final = "another numascope is changing threads: wait for it, or end it"
 _MOST_BYTES: Final = 64 << 20
-_WAIT_S: Final = 30.0
+WAIT_S: Final = 30.0
 _AGAIN_S: Final = 0.02
 
 
@@ -127,7 +128,7 @@ class Store:
     # One numascope at a time
 
     @contextlib.contextmanager
-    def locked(self, wait_s: float = _WAIT_S) -> Iterator[None]:
+    def locked(self, wait_s: float = WAIT_S) -> Iterator[None]:
         """Holds the lock of this boot's journals (flock(2)), which a crash gives back; InputError after `wait_s`."""
         path = os.path.join(self.path, self.here.boot_id, "lock")
         try:
@@ -247,3 +248,17 @@ def _refusal(
     else:
         problem = (error.strerror or "cannot be used").lower()
     return InputError(safe_text(path), f"{problem}{then}")
+
+
+@contextlib.contextmanager
+def opened_store(root: HostRoot, environ: Mapping[str, str], *, create: bool) -> Iterator[Store | None]:
+    """The journals of this user; None where there are none and none are to be made."""
+    try:
+        store = Store(read_here(root), environ, create=create)
+    except NoJournalError:
+        yield None
+        return
+    try:
+        yield store
+    finally:
+        store.close()

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Self
 
 from numascope.errors import NumascopeError
-from numascope.host.here import Here, may_set_for_others, read_here
+from numascope.host.here import Here, may_set_for_others
 from numascope.host.root import HostRoot
 from numascope.review.change import Selection, Undone
 from numascope.review.report import Report
 from numascope.show.journal import EntryRow
 from numascope.steer.apply import Hand
 from numascope.steer.change import OldMain, select_changes
-from numascope.steer.journal import Entry, OpenEntry, Source
-from numascope.steer.ledger import Ledger, choose, has_work, is_ours, read_ledger
+from numascope.steer.journal import OpenEntry, Source
+from numascope.steer.ledger import Ledger, choose, has_work, is_ours, putting_back, read_ledger
 from numascope.steer.listing import row_of, rows_of
 from numascope.steer.revert import plan_revert, revert_entry
 from numascope.steer.rights import check_rights
 from numascope.steer.settle import Settled, apply_until_settled
-from numascope.steer.store import NoJournalError, Store
+from numascope.steer.store import Store, opened_store
 
 _WAIT_S: Final = 2.0
 """How long a job waits for another numascope's change: the picture stands still meanwhile."""
@@ -119,7 +118,7 @@ def apply_job(steering: Steering, report: Report, selection: Selection) -> Job:
         plan = report.plan
         path = None if plan is None else os.path.abspath(plan.path)
         source = Source(path, None if plan is None else plan.sha256, report.title)
-        with _opened(steering, create=True) as store:
+        with opened_store(steering.root, steering.environ, create=True) as store:
             assert store is not None  # noqa: S101  (made where it was missing)
             with store.locked(_WAIT_S):
                 settled = _settle(steering, step, OpenEntry(store, "apply", source), (report, selection))
@@ -144,7 +143,7 @@ def preview_job(steering: Steering, number: int | None) -> Job:
 
     def run(step: Step) -> Outcome:
         del step
-        with _opened(steering, create=False) as store:
+        with opened_store(steering.root, steering.environ, create=False) as store:
             if store is None:
                 return Previewed(None, ())
             ledger, hand = read_ledger(store), Hand(steering.root)
@@ -175,27 +174,14 @@ def revert_job(steering: Steering, number: int) -> Job:
 
     def run(step: Step) -> Outcome:
         del step
-        with _opened(steering, create=False) as store:
+        with opened_store(steering.root, steering.environ, create=False) as store:
             if store is None:
                 return Failed("revert", "the journal is gone: nothing is changed")
-            with store.locked(_WAIT_S):
-                # Another numascope may have put it back since it was shown.
-                entry = choose(read_ledger(store), store.here, number)
-                assert entry is not None  # noqa: S101  (an entry is never taken away)
-                by, undone = _put_back(steering, store, entry)
-            return PutBack(number, by, undone, _journal(store))
+            with putting_back(store, number, wait_s=_WAIT_S) as (entry, into):
+                undone = revert_entry(entry, into, Hand(steering.root))
+            return PutBack(number, into.number, undone, _journal(store))
 
     return Job("revert", run)
-
-
-def _put_back(steering: Steering, store: Store, entry: Entry) -> tuple[int | None, tuple[Undone, ...]]:
-    header = entry.header
-    into = OpenEntry(store, "revert", Source(header.plan, header.plan_sha256, header.title), reverts=header.id)
-    try:
-        undone = revert_entry(entry, into, Hand(steering.root))
-    finally:
-        into.close()
-    return into.number, undone
 
 
 def journal_job(steering: Steering) -> Job:
@@ -203,7 +189,7 @@ def journal_job(steering: Steering) -> Job:
 
     def run(step: Step) -> Outcome:
         del step
-        with _opened(steering, create=False) as store:
+        with opened_store(steering.root, steering.environ, create=False) as store:
             return Journal((), "") if store is None else _journal(store)
 
     return Job("journal", run)
@@ -212,17 +198,3 @@ def journal_job(steering: Steering) -> Job:
 def _journal(store: Store) -> Journal:
     ledger = read_ledger(store)
     return Journal(rows_of(ledger, store.here), store.path, tuple(f"damaged: {one}" for one in ledger.damages))
-
-
-@contextmanager
-def _opened(steering: Steering, *, create: bool) -> Iterator[Store | None]:
-    """The journals of this user; None where there are none and none are to be made."""
-    try:
-        store = Store(read_here(steering.root), steering.environ, create=create)
-    except NoJournalError:
-        yield None
-        return
-    try:
-        yield store
-    finally:
-        store.close()

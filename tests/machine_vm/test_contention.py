@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from machine_vm.guest import HASHING, finding_of, findings, hog, kernel, placement, seen
-from processes import program
+from processes import program, tell
 from steering import watching
 
 pytestmark = [pytest.mark.vm("two-socket")]
@@ -83,9 +83,7 @@ def test_where_there_is_cpu_pressure_a_sleeper_that_wakes_behind_a_fifo_loop_is_
         for _ in range(4):
             session.look(1.0, samples=2)
         late = next(one.key.tid for one in session.look(1.0, samples=2).placements if one.comm == "late")
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
         time.sleep(0.2)
         looks = []
         for _ in range(3):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 from machine_vm.guest import SLOW_S
 from memory_programs import PLACING
-from processes import eventually, program
+from processes import eventually, program, tell
 
 from numascope.host.root import HostRoot
 from numascope.observe.memory_look import walk
@@ -47,8 +47,8 @@ class Mover(NamedTuple):
     folder: Path
 
     def run(self, *words: str, wanted: int | None = 0) -> Said:
-        """A verb, which is to end so; the page cache of those before it would take the room of these small nodes."""
-        Path("/proc/sys/vm/drop_caches").write_text("1")
+        """A verb, which is to end so."""
+        drop_page_cache()
         done = subprocess.run(
             self.command(*words), capture_output=True, text=True, check=False, timeout=2 * SLOW_S, env=self.environ(),
             stdin=subprocess.DEVNULL,
@@ -78,6 +78,7 @@ class Mover(NamedTuple):
     @contextlib.contextmanager
     def moving(self, pid: int, *more: str) -> Iterator[subprocess.Popen[str]]:
         """A slow move, given as soon as pages of it have moved."""
+        drop_page_cache()
         before = mib_on(pid)[FAR]
         command = self.command("apply", "--memory", "move", str(pid), "--to", str(FAR), "--yes", *SLOW, *more)
         with subprocess.Popen(
@@ -94,6 +95,11 @@ class Mover(NamedTuple):
 @pytest.fixture
 def mover(tmp_path: Path) -> Mover:
     return Mover(tmp_path)
+
+
+def drop_page_cache() -> None:
+    """What tests before this one read would take the room of these small nodes."""
+    Path("/proc/sys/vm/drop_caches").write_text("1")
 
 
 def mib_on(pid: int) -> dict[int, float]:
@@ -274,9 +280,7 @@ def test_a_process_that_ends_meanwhile_is_gone(mover: Mover) -> None:
 def test_another_program_of_the_same_process_is_left_alone(mover: Mover) -> None:
     code = "ready(); sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '100000'])"
     with program(PLACING + PLACE_200 + "\n" + code) as child, mover.moving(child.pid) as running:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
+        tell(child, "go")
         told, _ = running.communicate(timeout=SLOW_S)
         assert running.returncode == 1, told
         assert "another program" in told

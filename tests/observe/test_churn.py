@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from processes import eventually, program
+from processes import answer, eventually, program, tell
+from sampling import sampling
 
 from numascope.host.root import HostRoot
 from numascope.observe.sampler import Sampler
@@ -56,21 +57,11 @@ def churn(tmp_path_factory: pytest.TempPathFactory) -> str:
 def churning(churn: str, stay: int, pause_us: int, life_us: int) -> Iterator[subprocess.Popen[str]]:
     child = subprocess.Popen([churn, str(stay), str(pause_us), str(life_us)], stdout=subprocess.PIPE, text=True)
     try:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
+        assert answer(child) == "ready\n"
         yield child
     finally:
         child.kill()
         child.communicate()
-
-
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(HostRoot(), pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
 
 
 def descriptors() -> int:
@@ -158,15 +149,10 @@ def test_three_hundred_processes_that_came_and_went_leave_nothing_behind() -> No
         "    print('gone', flush=True)"
     )
     with program(code) as child, sampling(child.pid) as sampler:
-        assert child.stdin is not None
-        assert child.stdout is not None
 
         def ask() -> str:
-            assert child.stdin is not None
-            assert child.stdout is not None
-            child.stdin.write("\n")
-            child.stdin.flush()
-            return child.stdout.readline().strip()
+            tell(child)
+            return answer(child).strip()
 
         sampler.sample()
         before, remembered = descriptors(), sizes(sampler)

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from memory_programs import PLACING, finished, look
-from processes import EXECS_ITSELF, eventually, program
+from processes import EXECS_ITSELF, eventually, program, tell
 
 from numascope.cpuset import CpuSet
 from numascope.host import procfs
@@ -123,9 +123,7 @@ def test_a_process_that_became_another_program_meanwhile_gives_nothing() -> None
         next(half)
         before = procfs.stat_of(ROOT, child.pid)
         assert before is not None
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
 
         def became_another() -> bool:
             now = procfs.stat_of(ROOT, child.pid)

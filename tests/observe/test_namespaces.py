@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from namespaces import (
@@ -20,25 +18,16 @@ from namespaces import (
     target_of,
 )
 from processes import eventually, program
+from sampling import sampling
 
 from numascope.errors import InputError
 from numascope.host import procfs
 from numascope.host.root import HostRoot
 from numascope.observe.facts import read_facts
-from numascope.observe.sampler import Sampler
 
 pytestmark = pytest.mark.live
 
 ROOT = HostRoot()
-
-
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(ROOT, pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
 
 
 @needs_namespaces

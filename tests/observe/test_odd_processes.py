@@ -8,11 +8,10 @@ import platform
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from processes import OWN_CPUS, eventually, needs_aslr, program
+from processes import OWN_CPUS, answer, eventually, needs_aslr, program, tell
+from sampling import sampling
 
 from numascope.cpuset import CpuSet
 from numascope.host import procfs
@@ -21,7 +20,6 @@ from numascope.host.root import HostRoot
 from numascope.observe.facts import read_facts, scan_facts
 from numascope.observe.jobs import find_jobs
 from numascope.observe.sample import Sample, ThreadKey
-from numascope.observe.sampler import Sampler
 from numascope.observe.select import Wanted, select_jobs
 from numascope.observe.tree import ProcessTree
 
@@ -35,21 +33,9 @@ LEADER_ENDS = f"ctypes.CDLL(None).syscall({_EXIT}, 0)"
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 
 
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(ROOT, pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
-
-
 def ask(child: subprocess.Popen[str], line: str = "") -> str:
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write(line + "\n")
-    child.stdin.flush()
-    return child.stdout.readline().strip()
+    tell(child, line)
+    return answer(child).strip()
 
 
 def state_of(sample: Sample, tid: int) -> str:
@@ -142,9 +128,7 @@ def test_a_process_lives_on_when_its_leader_has_exited_and_all_its_facts_are_the
     with program(code, **RANK) as child, sampling(child.pid) as sampler:
         before = sampler.sample()
         whole = before.processes[child.pid]
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
 
         assert eventually(lambda: state_of(sampler.sample(), child.pid) == "Z")
         sample = sampler.sample()
@@ -204,9 +188,7 @@ def test_exec_by_another_thread_than_the_leader_is_a_new_epoch_of_the_leaders_ro
     with program(code) as child, sampling(child.pid) as sampler:
         for _ in range(12):
             before = sampler.sample()
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
 
         assert eventually(lambda: sampler.sample().threads.comms == ("sleep",))
         sample = sampler.sample()

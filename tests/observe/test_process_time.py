@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from processes import eventually, program
+from processes import answer, eventually, program, tell
+from sampling import sampling
 
 from numascope.host.procfs import process_clock_ns
-from numascope.host.root import HostRoot
 from numascope.observe.process_time import ProcessTime
 from numascope.observe.sample import ThreadKey
-from numascope.observe.sampler import Sampler
 
 MS = 1_000_000
 
@@ -149,22 +146,10 @@ def burn(s):
 """
 
 
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(HostRoot(), pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
-
-
 def ask(child: subprocess.Popen[str]) -> int:
     """Lets the target do its work; the CPU time (ns) that it took by its own getrusage(2)."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write("\n")
-    child.stdin.flush()
-    return int(child.stdout.readline())
+    tell(child)
+    return int(answer(child))
 
 
 USED = "import resource\ndef used():\n    one = resource.getrusage(resource.RUSAGE_SELF)\n    return round((one.ru_utime + one.ru_stime) * 1e9)\n"
@@ -226,9 +211,7 @@ def test_exec_by_another_thread_makes_no_time_out_of_nothing() -> None:
     with program(code) as child, sampling(child.pid) as sampler:
         for _ in range(3):
             before = sampler.sample()
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
         comm = Path(f"/proc/{child.pid}/comm")
         assert eventually(lambda: comm.read_text(encoding="ascii") == "sleep\n", 30.0)
         after = sampler.sample()

@@ -6,28 +6,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from processes import EXECS_ITSELF, OWN_CPUS, eventually, needs_aslr, needs_two_cpus, program
+from processes import EXECS_ITSELF, OWN_CPUS, answer, eventually, needs_aslr, needs_two_cpus, program, tell
+from sampling import sampling
 
 from numascope.cpuset import CpuSet
-from numascope.host.root import HostRoot
 from numascope.observe.rates import rates_between
 from numascope.observe.sample import Sample, ThreadKey
-from numascope.observe.sampler import Sampler
 
 pytestmark = pytest.mark.live
-
-
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(HostRoot(), pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
 
 
 def key_of(sample: Sample, comm: str) -> ThreadKey:
@@ -93,11 +81,8 @@ def test_children_join_by_themselves() -> None:
     code = "ready()\nsys.stdin.readline()\nif os.fork() == 0: sleep()\nprint('forked', flush=True); sleep()"
     with program(code) as child, sampling(child.pid) as sampler:
         assert set(sampler.sample().processes) == {child.pid}
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "forked\n"
+        tell(child)
+        assert answer(child) == "forked\n"
         sample = sampler.sample()
 
         assert len(sample.processes) == 2
@@ -110,11 +95,8 @@ def test_a_renamed_thread_begins_a_new_epoch() -> None:
     code = 'name("before"); ready(); sys.stdin.readline(); name("after"); print("renamed", flush=True); sleep()'
     with program(code) as child, sampling(child.pid) as sampler:
         old = key_of(sampler.sample(), "before")
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "renamed\n"
+        tell(child)
+        assert answer(child) == "renamed\n"
         new = key_of(sampler.sample(), "after")
 
         assert new == old._replace(epoch=old.epoch + 1)
@@ -124,9 +106,7 @@ def test_exec_begins_a_new_epoch_with_new_facts() -> None:
     code = "ready(); sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '1000'])"
     with program(code) as child, sampling(child.pid) as sampler:
         old = sampler.sample().threads.keys[0]
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
 
         assert eventually(lambda: sampler.sample().threads.comms == ("sleep",))
         sample = sampler.sample()
@@ -138,9 +118,7 @@ def test_exec_begins_a_new_epoch_with_new_facts() -> None:
 def test_exec_of_the_same_program_with_the_same_arguments_begins_one_too() -> None:
     with program(EXECS_ITSELF) as child, sampling(child.pid) as sampler:
         old = sampler.sample()
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
+        tell(child)
 
         assert eventually(lambda: sampler.sample().threads.keys[0].epoch > old.threads.keys[0].epoch)
         sample = sampler.sample()
@@ -199,11 +177,8 @@ def test_a_thread_that_slept_for_long_is_seen_at_the_first_sample_after_it_ran()
         for _ in range(14):
             before = sampler.sample()
             time.sleep(0.02)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ran\n"
+        tell(child)
+        assert answer(child) == "ran\n"
         after = sampler.sample()
 
         key = key_of(after, "sleeper")

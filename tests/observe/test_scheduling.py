@@ -7,30 +7,18 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from processes import OWN_CPUS, eventually, program
+from sampling import sampling
 
-from numascope.host.root import HostRoot
 from numascope.observe.sample import Sample
-from numascope.observe.sampler import Sampler
 
 pytestmark = pytest.mark.live
 
 _may_set = os.geteuid() == 0 and shutil.which("chrt") is not None
 needs_chrt = pytest.mark.skipif(not _may_set, reason="needs root and chrt, to change scheduling policies")
-
-
-@contextmanager
-def sampling(*pids: int) -> Iterator[Sampler]:
-    sampler = Sampler(HostRoot(), pids)
-    try:
-        yield sampler
-    finally:
-        sampler.close()
 
 
 def row_of(sample: Sample, comm: str) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from namespaces import needs_namespaces
-from processes import PRELUDE, eventually, program
+from processes import PRELUDE, eventually, program, tell
 
 from numascope.cli.session import open_session
 from numascope.cpuset import CpuSet
@@ -64,9 +64,7 @@ def test_a_pool_of_a_torch_rank_that_begins_to_compute_is_told_while_no_thread_c
         session = open_session((Wanted(child.pid),), None, interval_s=0.1, window_s=0.5)
         try:
             before = session.look(0.5)
-            assert child.stdin is not None
-            child.stdin.write("\n")
-            child.stdin.flush()
+            tell(child)
 
             assert ("unnamed", "unknown") in roles(before)
             assert eventually(lambda: ("omp", "inferred") in roles(session.look(0.3, 3)), 30)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import eventually, needs_two_cpus, program
+from processes import answer, eventually, needs_two_cpus, program, tell
 from steering import (
     FIRST,
     ON_FIRST,
@@ -133,11 +133,8 @@ def test_a_thread_renamed_while_it_is_set_gets_its_old_mask_back(tmp_path: Path)
 
         def rename(at: int, cpus: CpuSet) -> None:
             if at == tid and len(cpus) == 1:
-                assert child.stdin is not None
-                assert child.stdout is not None
-                child.stdin.write("\n")
-                child.stdin.flush()
-                assert child.stdout.readline() == "ready\n"
+                tell(child)
+                assert answer(child) == "ready\n"
 
         before = masks(child.pid)
         results = do(changes, store, Refusing({}, rename))

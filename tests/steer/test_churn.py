@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import OWN_CPUS, needs_two_cpus, program
+from processes import OWN_CPUS, answer, needs_two_cpus, program, tell
 from steering import allowed, settle, store_in, undo, watching
 
 pytestmark = [pytest.mark.live, needs_two_cpus]
@@ -31,15 +31,10 @@ while sys.stdin.readline(): print(made, flush=True)
 def test_under_churn_every_living_thread_has_its_planned_set_and_gets_its_old_one_back(tmp_path: Path) -> None:
     rounds = 8
     with program(CHURN) as child, store_in(tmp_path) as store:
-        assert child.stdin is not None
-        assert child.stdout is not None
 
         def made() -> int:
-            assert child.stdin is not None
-            assert child.stdout is not None
-            child.stdin.write("\n")
-            child.stdin.flush()
-            return int(child.stdout.readline())
+            tell(child)
+            return int(answer(child))
 
         began, began_s = made(), time.monotonic()
         for number in range(rounds):

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import EXECS_ITSELF, OWN_CPUS, PRELUDE, needs_aslr, needs_two_cpus, program
+from processes import EXECS_ITSELF, OWN_CPUS, PRELUDE, answer, needs_aslr, needs_two_cpus, program, tell
 from steering import FIRST, SOURCE, allowed, changes_of, do, hand, masks, select, store_in, watching
 
 from numascope.steer.journal import OpenEntry
@@ -17,11 +17,8 @@ pytestmark = [pytest.mark.live, needs_two_cpus]
 
 def let_it_exec(child: subprocess.Popen[str]) -> None:
     """A program that waits for a line becomes the next one, which says that it is ready."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    child.stdin.write("\n")
-    child.stdin.flush()
-    assert child.stdout.readline() == "ready\n"
+    tell(child)
+    assert answer(child) == "ready\n"
 
 
 def test_a_process_that_became_another_program_since_the_list_was_shown_is_not_touched(tmp_path: Path) -> None:

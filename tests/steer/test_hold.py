@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import OWN_CPUS, eventually, needs_two_cpus, program
+from processes import OWN_CPUS, answer, eventually, needs_two_cpus, program, tell
 from steering import hold, plan_file
 
 from numascope.cpuset import CpuSet
@@ -60,11 +60,8 @@ def test_threads_born_elsewhere_later_are_put_in_place(tmp_path: Path) -> None:
     with program(code) as child:
         holding = hold(tmp_path, child.pid)
         time.sleep(1.0)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "born\n"
+        tell(child)
+        assert answer(child) == "born\n"
         put_back = eventually(
             lambda: len(os.listdir(f"/proc/{child.pid}/task")) == 6 and masks(child.pid) == {str(PLANNED)}, 20
         )

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import OWN_CPUS, eventually, needs_two_cpus, program
+from processes import OWN_CPUS, answer, eventually, needs_two_cpus, program, tell
 from steering import (
     FIRST,
     ON_FIRST,
@@ -76,11 +76,8 @@ def test_a_thread_that_ended_is_gone_and_no_error(tmp_path: Path) -> None:
     code = "def wait(): sys.stdin.readline()\none = thread(wait); ready(); one.join(); ready(); sleep()"
     with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
         settle(session, store)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ready\n"
+        tell(child)
+        assert answer(child) == "ready\n"
         assert eventually(lambda: len(masks(child.pid)) == 1)
         found = undo(store)
 
@@ -98,11 +95,8 @@ def test_threads_born_later_with_the_new_set_get_what_their_group_had(tmp_path: 
     with program(code) as child, watching(tmp_path, child.pid, FIRST) as session, store_in(tmp_path) as store:
         before = masks(child.pid)
         settle(session, store)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "ready\n"
+        tell(child)
+        assert answer(child) == "ready\n"
         offspring = [
             int(pid)
             for tid in masks(child.pid)
@@ -203,11 +197,8 @@ def test_threads_born_later_get_mains_old_set_where_the_others_had_several(tmp_p
         before = masks(child.pid)
         with watching(tmp_path, child.pid, FIRST) as session:
             settle(session, store)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-        assert child.stdout.readline() == "born\n"
+        tell(child)
+        assert answer(child) == "born\n"
         undo(store)
         after = masks(child.pid)
 
