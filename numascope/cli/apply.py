@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -26,6 +26,14 @@ LOOK_S: Final = 0.3
 LOOKS: Final = 3
 
 
+class _MoveWords(NamedTuple):
+    """The options that are about memory alone."""
+
+    to: str | None
+    limit_gib_s: float | None
+    push_out: bool
+
+
 @click.command(short_help="Put threads on their planned cores, with an undo record first.")
 @click.argument("plan", type=FilePath(), required=False)
 @click.argument("targets", nargs=-1, metavar="[PID | PID=deviceN | PID=scheduler | NAME]...")
@@ -41,6 +49,12 @@ LOOKS: Final = 3
     metavar="GIB/S",
     type=Number(0.001, 1000.0),
     help="With --memory: how fast at most (1).",
+)
+@click.option(
+    "--push-out-cache",
+    "push_out",
+    is_flag=True,
+    help="With --memory: let the kernel drop page cache where a node has no room.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The journal document.")
 @options.match()
@@ -61,6 +75,7 @@ def apply(
     memory: str | None,
     to: str | None,
     limit_gib_s: float | None,
+    push_out: bool,
     as_json: bool,
     match: str | None,
     pending_s: float,
@@ -88,13 +103,14 @@ def apply(
     if plan is None and (memory is None or to is None):
         raise click.UsageError("give the PLAN that says where threads belong; numascope plan make makes one")
     style = Style(as_json, all_rows, terminal_width(width), ascii_only)
+    about_memory = _MoveWords(to, limit_gib_s, push_out)
     if memory is not None:
         if everything or inferred:
             raise click.UsageError("--all and --inferred are about threads, and --memory move touches none")
-        code = _move(plan, targets, match, to, limit_gib_s, dialect, dry_run=dry_run, yes=yes, style=style)
+        code = _move(plan, targets, match, about_memory, dialect, dry_run=dry_run, yes=yes, style=style)
         raise click.exceptions.Exit(code)
-    if to is not None or limit_gib_s is not None:
-        raise click.UsageError("--to and --limit are about memory: give --memory move with them")
+    if any(one not in (None, False) for one in about_memory):
+        raise click.UsageError("--to, --limit and --push-out-cache are about memory: give --memory move with them")
     wanted = parse_targets(targets, match)
     own = own_names(roles)
     session = open_session(
@@ -119,8 +135,7 @@ def _move(
     plan: str | None,
     targets: tuple[str, ...],
     match: str | None,
-    to: str | None,
-    limit_gib_s: float | None,
+    words: _MoveWords,
     dialect: str | None,
     *,
     dry_run: bool,
@@ -132,15 +147,15 @@ def _move(
     from numascope.cli.move import LIMIT_GIB_S, Asked, move_memory
     from numascope.cli.targets import parse_targets
 
-    nodes = None if to is None else parse_nodes(to)
+    nodes = None if words.to is None else parse_nodes(words.to)
     if nodes is not None and plan is not None and not _is_plan(plan):
         targets = (plan, *targets)
         plan = None
     wanted = parse_targets(targets, match)
     if plan is None and not wanted:
         raise click.UsageError("say whose memory: PID, NAME or --match, or a PLAN")
-    limit = LIMIT_GIB_S if limit_gib_s is None else limit_gib_s
-    return move_memory(Asked(plan, dialect, wanted, nodes, limit, dry_run, yes, style))
+    limit = LIMIT_GIB_S if words.limit_gib_s is None else words.limit_gib_s
+    return move_memory(Asked(plan, dialect, wanted, nodes, limit, words.push_out, dry_run, yes, style))
 
 
 def _is_plan(text: str) -> bool:

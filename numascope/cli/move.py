@@ -24,13 +24,14 @@ _LEFT: Final = ("busy", "watched", "no-room", "untried")
 
 
 class Asked(NamedTuple):
-    """What the user typed: the plan (None: only --to) and its dialect, who, the nodes of --to, the pace, and how it is to be said."""
+    """What the user typed: the plan (None: only --to) and its dialect, who, the nodes of --to, the pace, whether page cache may go for it, and how it is to be said."""
 
     plan: str | None
     dialect: str | None
     targets: tuple[Target, ...]
     to: CpuSet | None
     limit_gib_s: float
+    push_out: bool
     dry_run: bool
     yes: bool
     style: Style
@@ -62,7 +63,7 @@ def move_memory(asked: Asked) -> int:
             err=style.as_json,
         )
         return 4
-    previews = [one for mover in movers if (one := _preview(root, mover, style)) is not None]
+    previews = [one for mover in movers if (one := _preview(root, mover, asked)) is not None]
     if not previews:
         click.echo("exit 4: every target is gone", err=style.as_json)
         return 4
@@ -79,7 +80,7 @@ def move_memory(asked: Asked) -> int:
         return _tell(root, store, number, (previews, results), stuck, style)
 
 
-def _preview(root: HostRoot, mover: Mover, style: Style) -> MovePreview | None:
+def _preview(root: HostRoot, mover: Mover, asked: Asked) -> MovePreview | None:
     """All pages of a process listed; None where it is gone. NotPermittedError."""
     from numascope.errors import NotPermittedError
     from numascope.host.root import AbsentError, DeniedError
@@ -99,7 +100,7 @@ def _preview(root: HostRoot, mover: Mover, style: Style) -> MovePreview | None:
         raise NotPermittedError(f"{name}: {why_denied(root, pid, error)}; nothing is changed") from error
     try:
         lister.asker.ask([0])  # the right to ask is the right to move
-        style.text(listing_text(name, resident_kib(root, pid), COST_MS_PER_GIB), dim=True)
+        asked.style.text(listing_text(name, resident_kib(root, pid), COST_MS_PER_GIB), dim=True)
         survey = survey_pages(lister, mover.nodes)
     except AbsentError:
         return None
@@ -107,17 +108,18 @@ def _preview(root: HostRoot, mover: Mover, style: Style) -> MovePreview | None:
         raise NotPermittedError(f"{name}: {why_denied(root, pid, error)}; nothing is changed") from error
     finally:
         lister.close()
-    rooms = Rooms(root)
+    rooms = Rooms(root, push_out=asked.push_out)
     rooms.refresh()
     huge = {size: rooms.huge(mover.nodes, size) for size in survey.huge}
     cache_kib = sum(one.cache_kib or 0 for one in read_node_memory(root) if one.node in mover.nodes)
     room_kib = rooms.kib(mover.nodes)
-    return MovePreview(mover.owner, mover.nodes, mover.source, mover.policy, survey, room_kib, cache_kib, huge)
+    return MovePreview(
+        mover.owner, mover.nodes, mover.source, mover.policy, survey, room_kib, cache_kib, huge, asked.push_out
+    )
 
 
 def _show(root: HostRoot, previews: Sequence[MovePreview], notes: Sequence[str], asked: Asked) -> None:
     from numascope.show.move import pace_text, preview_lines
-    from numascope.steer.page_carry import BATCH_PAGES
 
     style = asked.style
     for one in previews:
@@ -125,10 +127,16 @@ def _show(root: HostRoot, previews: Sequence[MovePreview], notes: Sequence[str],
     style.blank()
     pages = sum(one.survey.pages_to_move for one in previews)
     if pages:
-        style.text(pace_text(pages, asked.limit_gib_s, BATCH_PAGES))
+        style.text(pace_text(pages, asked.limit_gib_s, _batch_pages(asked)))
         _show_policies(root, previews, style)
     for note in notes:
         style.text(f"note: {note}", dim=True)
+
+
+def _batch_pages(asked: Asked) -> int:
+    from numascope.steer.page_carry import BATCH_PAGES, BATCH_PAGES_FOR_RECLAIM
+
+    return BATCH_PAGES_FOR_RECLAIM if asked.push_out else BATCH_PAGES
 
 
 def _show_policies(root: HostRoot, previews: Sequence[MovePreview], style: Style) -> None:
@@ -171,11 +179,18 @@ def _move(
     progress = Progress(sum(one.survey.pages_to_move for one in previews), asked.style)
     with store.locked():
         entry = OpenEntry(store, "move", source)
-        hand = PageHand(root, asked.limit_gib_s * 2**30, pause=end_between_looks(), told=progress.add)
+        hand = PageHand(
+            root,
+            asked.limit_gib_s * 2**30,
+            pause=end_between_looks(),
+            told=progress.add,
+            batch_pages=_batch_pages(asked),
+        )
         stuck = ""
         try:
             for one in previews:
-                results.append(move_pages_of(one.owner, one.nodes, entry, hand, Rooms(root)))
+                rooms = Rooms(root, push_out=asked.push_out)
+                results.append(move_pages_of(one.owner, one.nodes, entry, hand, rooms))
                 if results[-1].ending == "interrupted":
                     break
         except InputError as error:

@@ -91,11 +91,14 @@ def _room(one: MovePreview, width: int) -> list[Line]:
     huge_pages = sum(count * (size // _PAGE_KIB) for size, count in survey.huge.items())
     need = survey.pages_to_move - huge_pages
     rooms = ", ".join(f"{gib(kib)} on node {node}" for node, kib in sorted(one.room_kib.items())) or "?"
-    lines += _wrapped(f"room above the kernel's watermarks: {rooms}; needed: {size_of(need)}", "  ", width)
+    what = "room, with page cache that can be dropped" if one.push_out else "room above the kernel's watermarks"
+    lines += _wrapped(f"{what}: {rooms}; needed: {size_of(need)}", "  ", width)
     if one.room_kib and need * _PAGE_KIB > sum(one.room_kib.values()):
         text = (
-            f"not all of it has room: the move ends where the room does; {gib(one.cache_kib)} there are page cache, which "
-            "a move does not push out"
+            "not all of it has room: the move ends where the room does"
+            if one.push_out
+            else f"not all of it has room: the move ends where the room does; {gib(one.cache_kib)} there are page cache, which "
+            "--push-out-cache has the kernel drop for it"
         )
         lines += _wrapped(text, "  ", width, "warn")
     for size, count in sorted(survey.huge.items()):

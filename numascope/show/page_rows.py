@@ -82,11 +82,13 @@ class MovePreview:
     policy: str | None
     survey: Survey
     room_kib: Mapping[int, int]
-    """Wanted node → free memory above its watermarks; a node that the kernel says nothing of is not in it."""
+    """Wanted node → free memory above its watermarks, with `push_out` also clean page cache; a node that the kernel says nothing of is not in it."""
     cache_kib: int
-    """Page cache on the wanted nodes, which a move does not push out."""
+    """Page cache on the wanted nodes."""
     free_huge: Mapping[int, int]
     """Size in KiB of huge pages → how many are free on the wanted nodes."""
+    push_out: bool = False
+    """Whether page cache may be dropped for the move."""
 
 
 @dataclass(frozen=True, slots=True)

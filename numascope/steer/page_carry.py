@@ -20,6 +20,9 @@ from numascope.steer.syscalls import LinuxPages, PageKernel
 BATCH_PAGES: Final = 512
 """A thread that touches a page of a batch waits until the kernel is through with the batch: 2 MiB are a millisecond or two."""
 
+BATCH_PAGES_FOR_RECLAIM: Final = 64
+"""Where the kernel may reclaim for a batch, on Linux 6.3 and later its pages wait for that."""
+
 STOPPED: Final[tuple[Ending, str]] = "interrupted", "stopped between two batches"
 
 REFUSALS: Final = {

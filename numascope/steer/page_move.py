@@ -194,7 +194,7 @@ def _no_room(nodes: CpuSet, page_bytes: int) -> str:
     which = f"node {nodes}" if len(nodes) == 1 else f"nodes {nodes}"
     if page_bytes > PAGE_BYTES:
         return f"no huge page of {page_bytes >> 20} MiB is free on {which}"
-    return f"{which} has no more room above the kernel's watermarks"
+    return f"{which} has no more room above the kernel's watermarks: --push-out-cache has the kernel drop page cache for it"
 
 
 def _stretches(runs: Iterable[PageRun]) -> Iterator[list[PageRun]]:

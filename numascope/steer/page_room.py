@@ -1,4 +1,8 @@
-"""How many more pages a node may be given: free memory above its watermarks, so that the kernel need not reclaim for us; free huge pages."""
+"""How many more pages a node may be given: free memory above its watermarks, so that the kernel need not reclaim for us; free huge pages.
+
+Where the user wants page cache pushed out, what of it is clean counts too: then the kernel reclaims, in our own call of
+`move_pages` and in kswapd; it never kills for such an allocation (`__GFP_THISNODE` in `__alloc_pages_may_oom` of mm/page_alloc.c).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Mapping
 from numascope.cpuset import CpuSet
 from numascope.host.pagemap import PAGE_BYTES
 from numascope.host.root import HostRoot
-from numascope.host.system.node_memory import read_node_memory
+from numascope.host.system.node_memory import NodeMemory, read_node_memory
 from numascope.host.system.node_room import free_huge_pages, read_node_rooms
 
 _PAGE_KIB = PAGE_BYTES >> 10
@@ -16,8 +20,9 @@ _PAGE_KIB = PAGE_BYTES >> 10
 class Rooms:
     """The room on nodes, counted down as pages are sent there, and read anew with `refresh`."""
 
-    def __init__(self, root: HostRoot) -> None:
+    def __init__(self, root: HostRoot, *, push_out: bool = False) -> None:
         self._root = root
+        self._push_out = push_out
         try:
             self._kept_kib: Mapping[int, int] = {node: one.kept_kib for node, one in read_node_rooms(root).items()}
         except OSError:
@@ -28,10 +33,14 @@ class Rooms:
     def refresh(self) -> None:
         """Reads what is free now."""
         self._pages = {
-            (one.node, PAGE_BYTES): max(0, one.free_kib - self._kept_kib.get(one.node, 0)) // _PAGE_KIB
+            (one.node, PAGE_BYTES): max(0, self._takeable_kib(one, one.free_kib)) // _PAGE_KIB
             for one in read_node_memory(self._root)
             if one.free_kib is not None
         }
+
+    def _takeable_kib(self, one: NodeMemory, free_kib: int) -> int:
+        cache_kib = one.clean_cache_kib if self._push_out else None
+        return free_kib + (cache_kib or 0) - self._kept_kib.get(one.node, 0)
 
     def kib(self, nodes: CpuSet) -> dict[int, int]:
         """What each of these nodes can take; without those that the kernel says nothing of."""

@@ -100,9 +100,10 @@ def test_a_scheduler_which_is_no_rank_is_moved_itself(tmp_path: Path) -> None:
     assert f"python {scheduler} to node {NODES[0]}" in " ".join(done.out.split())
 
 
-def test_pace_and_nodes_are_about_memory() -> None:
+@pytest.mark.parametrize("words", [("--to", "0"), ("--limit", "1"), ("--push-out-cache",)])
+def test_pace_nodes_and_page_cache_are_about_memory(words: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "numascope", "apply", "bind.json", "--to", "0", "--dry-run"],
+        [sys.executable, "-m", "numascope", "apply", "bind.json", *words, "--dry-run"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2

@@ -46,9 +46,10 @@ class Mover(NamedTuple):
 
     folder: Path
 
-    def run(self, *words: str, wanted: int | None = 0) -> Said:
+    def run(self, *words: str, wanted: int | None = 0, drop: bool = True) -> Said:
         """A verb, which is to end so."""
-        drop_page_cache()
+        if drop:
+            drop_page_cache()
         done = subprocess.run(
             self.command(*words), capture_output=True, text=True, check=False, timeout=2 * SLOW_S, env=self.environ(),
             stdin=subprocess.DEVNULL,
@@ -64,9 +65,10 @@ class Mover(NamedTuple):
         """With the journal in the test's own folder."""
         return {**os.environ, "NUMASCOPE_STATE": str(self.folder), "PYTHONUNBUFFERED": "1"}
 
-    def move(self, pid: int, *more: str, to: int = FAR, wanted: int | None = 0) -> Said:
+    def move(self, pid: int, *more: str, to: int = FAR, wanted: int | None = 0, drop: bool = True) -> Said:
         """Moves the memory of a process."""
-        return self.run("apply", "--memory", "move", str(pid), "--to", str(to), "--yes", *more, wanted=wanted)
+        words = ("apply", "--memory", "move", str(pid), "--to", str(to), "--yes", *more)
+        return self.run(*words, wanted=wanted, drop=drop)
 
     def pages(self, pid: int, *more: str, to: int = FAR, wanted: int | None = 0) -> dict[str, int]:
         """Moves it, and gives its pages by what became of them."""
@@ -288,6 +290,38 @@ def test_another_program_of_the_same_process_is_left_alone(mover: Mover) -> None
         undone = mover.run("revert", "--yes", wanted=1)
         assert mib_on(child.pid)[FAR] < 1
     assert "another program" in undone.out
+
+
+def test_page_cache_makes_room_where_it_is_to_be_pushed_out(mover: Mover) -> None:
+    read_there = f"""
+set_mempolicy(PREFERRED, [{FAR}])
+def free(): return int(next(l for l in open("/sys/devices/system/node/node{FAR}/meminfo") if "MemFree" in l).split()[3]) >> 10
+for one in os.scandir("/usr/lib/x86_64-linux-gnu"):
+    if free() < 100: break
+    if one.is_file() and one.stat().st_size > MIB: open(one.path, "rb").read()
+"""
+    with program(PLACING + PLACE_200 + HOLD) as child:
+        drop_page_cache()
+        subprocess.run(
+            [sys.executable, "-c", "import os, sys\n" + PLACING + read_there], check=True, timeout=2 * SLOW_S
+        )
+        if free_mib(FAR) > 180:
+            pytest.skip("the guest has not enough files to fill a node with")
+        kept = mover.move(child.pid, wanted=1, drop=False)
+        half = mib_on(child.pid)[FAR]
+        pushed = mover.move(child.pid, "--push-out-cache", wanted=0, drop=False)
+        after = mib_on(child.pid)[FAR]
+    print(kept.out, pushed.out)  # noqa: T201  (with -s)
+    assert "--push-out-cache has the kernel drop page cache for it" in " ".join(kept.out.split())
+    assert half < 150
+    assert "room, with page cache that can be dropped" in " ".join(pushed.out.split())
+    assert after > 199
+
+
+def free_mib(node: int) -> int:
+    """Free memory of a node."""
+    lines = Path(f"/sys/devices/system/node/node{node}/meminfo").read_text().splitlines()
+    return next(int(line.split()[3]) >> 10 for line in lines if "MemFree" in line)
 
 
 def test_a_full_node_ends_it_with_a_sentence(mover: Mover) -> None:

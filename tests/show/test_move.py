@@ -49,9 +49,16 @@ def test_no_room_and_missing_huge_pages_are_said_before() -> None:
     assert "will move" in text
     assert "needed: 160.0 MiB" in text, "huge pages come from their own pool"
     assert "not all of it has room" in text
-    assert "3.0 GiB there are page cache" in " ".join(text.split())
+    assert "3.0 GiB there are page cache, which --push-out-cache has the kernel drop for it" in " ".join(text.split())
     assert "huge pages of 2 MiB (hugetlbfs): 20 would move, 8 are free on node 2" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_room_with_the_page_cache_that_may_go_is_said_to_be_that() -> None:
+    preview = MovePreview(OWNER, CpuSet.of([2]), "as --to says", None, SURVEY, {2: 3 << 20}, 3 << 20, {}, push_out=True)
+    text = " ".join(text_of(preview_lines(preview, dry=False, width=80)).split())
+    assert "room, with page cache that can be dropped: 3.0 GiB on node 2; needed:" in text
+    assert "--push-out-cache" not in text
 
 
 def test_room_that_is_not_known_is_no_room_that_is_missing() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from memory_programs import PLACING
 from processes import program
+from roots import root_of
 
 from numascope.cpuset import CpuSet
 from numascope.host.root import AbsentError, HostRoot
@@ -80,6 +82,22 @@ def test_a_process_that_is_gone_has_no_pages() -> None:
         pid = child.pid
     with pytest.raises(AbsentError):
         PageLister(ROOT, pid)
+
+
+def test_clean_page_cache_is_room_only_where_it_may_be_pushed_out(tmp_path: Path) -> None:
+    files = {
+        "sys/devices/system/node/node0/meminfo": (
+            "Node 0 MemTotal: 9000 kB\nNode 0 MemFree: 500 kB\nNode 0 Active(file): 4000 kB\n"
+            "Node 0 Inactive(file): 2000 kB\nNode 0 Dirty: 1000 kB\nNode 0 FilePages: 6000 kB\n"
+        ),
+        "proc/zoneinfo": "Node 0, zone Normal\n  pages free 125\n        high 25\n        managed 2250\n        protection: (0, 0)\n",
+    }
+    root = root_of(tmp_path, files)
+    kept, pushed = Rooms(root), Rooms(root, push_out=True)
+    kept.refresh()
+    pushed.refresh()
+    assert kept.kib(CpuSet.of([0])) == {0: 400}
+    assert pushed.kib(CpuSet.of([0])) == {0: 5_400}
 
 
 def test_room_is_counted_down_and_a_closed_node_has_none() -> None:

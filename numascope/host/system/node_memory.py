@@ -10,7 +10,10 @@ from numascope.host.parse_proc import parse_numastat
 from numascope.host.root import HostRoot
 from numascope.host.system.lists import NODE_DIRECTORY, numbers_of, read_value
 
-_MEMINFO: Final = {"MemTotal": "total", "MemFree": "free", "FilePages": "file", "Shmem": "shared"}
+_MEMINFO: Final = {
+    "MemTotal": "total", "MemFree": "free", "FilePages": "file", "Shmem": "shared", "Active(file)": "active",
+    "Inactive(file)": "inactive", "Dirty": "dirty", "Writeback": "writeback",
+}  # fmt: skip
 _BALANCING: Final = ("numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated")
 
 
@@ -27,6 +30,8 @@ class NodeMemory(NamedTuple):
     foreign: int | None
     """Pages that were meant for this node and went to another."""
     other_node: int | None
+    clean_cache_kib: int | None = None
+    """Of the page cache what the kernel can drop without writing it out first."""
 
 
 class MemorySettings(NamedTuple):
@@ -49,6 +54,8 @@ def _node(root: HostRoot, number: int) -> NodeMemory:
     sizes = _sizes(root.read_if_there(f"{directory}/meminfo", 1 << 14) or b"")
     counts = parse_numastat(root.read_if_there(f"{directory}/numastat", 1 << 12) or b"")
     files, shared = sizes.get("file"), sizes.get("shared")
+    lists = [sizes[name] for name in ("active", "inactive") if name in sizes]
+    unwritten = sizes.get("dirty", 0) + sizes.get("writeback", 0)
     return NodeMemory(
         number,
         sizes.get("total"),
@@ -58,6 +65,7 @@ def _node(root: HostRoot, number: int) -> NodeMemory:
         counts.get("numa_miss"),
         counts.get("numa_foreign"),
         counts.get("other_node"),
+        max(0, sum(lists) - unwritten) if lists else None,
     )
 
 

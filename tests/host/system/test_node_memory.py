@@ -11,6 +11,10 @@ from numascope.host.system.node_memory import NodeMemory, read_memory_settings, 
 
 MEMINFO = """Node 3 MemTotal:       16738080 kB
 Node 3 MemFree:        12947652 kB
+Node 3 Active(file):     800000 kB
+Node 3 Inactive(file):   700000 kB
+Node 3 Dirty:             50000 kB
+Node 3 Writeback:          1000 kB
 Node 3 FilePages:       1575640 kB
 Node 3 Shmem:              5640 kB
 """
@@ -23,7 +27,7 @@ def test_a_node_is_told_with_its_page_cache_and_its_allocations(tmp_path: Path) 
     (directory / "meminfo").write_text(MEMINFO)
     (directory / "numastat").write_text(NUMASTAT)
     (found,) = read_node_memory(HostRoot(str(tmp_path)))
-    assert found == NodeMemory(3, 16_738_080, 12_947_652, 1_570_000, 10, 2, 3, 4)
+    assert found == NodeMemory(3, 16_738_080, 12_947_652, 1_570_000, 10, 2, 3, 4, 1_449_000)
 
 
 def test_what_no_file_tells_is_unknown(tmp_path: Path) -> None:
