@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import os
+import re
 import time
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import click
 
@@ -10,9 +11,15 @@ from numascope.cli import options
 from numascope.cli.arguments import Duration, FilePath
 
 if TYPE_CHECKING:
-    from numascope.cli.session import Looking
+    from collections.abc import Sequence
+
+    from numascope.cli.session import Looking, Session
+    from numascope.cli.targets import Target
     from numascope.review.outcome import FailOn, Outcome
     from numascope.review.report import Report
+
+
+_PID: Final = re.compile(r"[0-9]+(=.*)?")
 
 
 @click.command(short_help="Threads escaping their planned cores, with exit codes.")
@@ -64,7 +71,7 @@ def diff(
 ) -> None:
     """Compare where threads may run and did run with where PLAN puts them.
 
-    Without a PID: the jobs that PLAN speaks of. PID=deviceN maps any process to a device of the plan by hand, NAME is
+    Without a PID: the jobs that PLAN speaks of. Without PLAN: the one that the job was started with. PID=deviceN maps any process to a device of the plan by hand, NAME is
     that of a program or script.
     With --replay a recording is judged, at its end or with --watch from frame to frame; PLAN then is the recorded one
     where none is given.
@@ -76,6 +83,9 @@ def diff(
 
     if follow and (recording is not None or not watch):
         raise click.UsageError("--follow goes with --watch, on living jobs.")
+    if plan is not None and _PID.fullmatch(plan) and not os.path.exists(plan):
+        targets = (plan, *targets)
+        plan = None
     wanted = parse_targets(targets, match)
     own = own_names(roles) if recording is None or roles is not None else None
     window_s = interval_s if watch else (for_s if for_s is not None else 1.0)
@@ -84,21 +94,25 @@ def diff(
         from numascope.cli.recorded import open_replay
 
         session = open_replay(recording, plan, only_pids(wanted), dialect=dialect, own=own)
-    elif plan is None:
-        raise click.UsageError("Missing argument 'PLAN'; only a recording (--replay) brings one along.")
+    elif plan is None and not wanted:
+        raise click.UsageError("Missing argument 'PLAN', or the PID of a job that was started with one.")
     else:
         from numascope.cli.following import followed
         from numascope.cli.session import open_session
 
-        opened = partial(
-            open_session,
-            plan_path=plan,
-            interval_s=interval_s,
-            window_s=window_s,
-            pending_for_s=pending_s,
-            dialect=dialect,
-            own=own,
-        )
+        def opened(targets: Sequence[Target]) -> Session:
+            return _with_plan(
+                open_session(
+                    targets,
+                    plan,
+                    interval_s=interval_s,
+                    window_s=window_s,
+                    pending_for_s=pending_s,
+                    dialect=dialect,
+                    own=own,
+                )
+            )
+
         session = followed(wanted, opened) if follow else opened(wanted)
     output = _Output(cast("FailOn", fail_on), as_json, all_rows, width, ascii_only)
     try:
@@ -106,6 +120,18 @@ def diff(
     finally:
         session.close()
     raise click.exceptions.Exit(code)
+
+
+def _with_plan(session: Session) -> Session:
+    """The session; UsageError where neither the user nor the job has a plan to judge by."""
+    from numascope.errors import UsageError
+
+    question = session.question
+    if question.plan is None:
+        session.close()
+        why = next((note for note in question.notes if "plan" in note), question.plan_source)
+        raise UsageError(f"there is no plan to judge by: {why}; give PLAN first, then the PID")
+    return session
 
 
 class _Output(NamedTuple):

@@ -11,6 +11,7 @@ from numascope.cli.arguments import FilePath, Number
 @click.command(short_help="Look at a recording in the dashboard, or print its end.")
 @click.argument("path", metavar="FILE", type=FilePath())
 @click.option("--plan", type=FilePath(), default=None, help="Judge against this plan instead of the recorded one.")
+@options.dialect()
 @click.option(
     "--speed",
     type=Number(0.1, 1000),
@@ -28,6 +29,7 @@ def replay(
     *,
     path: str,
     plan: str | None,
+    dialect: str | None,
     speed: float,
     once: bool,
     fail_on: str,
@@ -44,10 +46,11 @@ def replay(
     from numascope.cli.attach import has_terminal, print_once, run_dashboard
     from numascope.cli.recorded import open_replay
 
+    own = None if roles is None else own_names(roles)
+    session = open_replay(path, plan, speed=speed, own=own, dialect=dialect)
     if not once and not has_terminal():
         click.echo("numascope: no terminal, so this is the page of --once", err=True)
         once = True
-    session = open_replay(path, plan, speed=speed, own=None if roles is None else own_names(roles))
     try:
         if once:
             from numascope.review.outcome import FailOn

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from processes import OWN_CPUS, needs_two_cpus, program
 
+from numascope.cli.standin_process import StandIn
+
 pytestmark = pytest.mark.live
 
 
@@ -66,6 +68,9 @@ def test_out_of_place_ends_1_unless_asked_not_to(plan: str) -> None:
         (["diff", "{plan}", "{pid}", "--for", "soon"], 2, "is no time: give 500ms, 1s, 10m or 2h"),
         (["diff", "{plan}", "{pid}", "--fail-on", "all"], 2, "is not one of"),
         (["attach", "999999999", "--once"], 4, "no process 999999999 here"),
+        (["diff"], 2, "Missing argument 'PLAN', or the PID of a job that was started with one"),
+        (["diff", "{pid}"], 2, "there is no plan to judge by: the job names none; give PLAN first, then the PID"),
+        (["diff", "999999999"], 4, "no process 999999999 here"),
         (["apply", "{plan}", "{pid}=device0"], 2, "there is nobody to ask"),
         (["apply", "/no/such/file", "{pid}"], 2, "there is no such file"),
         (["apply", "{plan}", "999999999"], 4, "no process 999999999 here"),
@@ -151,3 +156,12 @@ def test_a_pid_of_a_container_is_answered_with_the_one_it_has_here(plan: str) ->
     assert done.returncode == 4
     assert f"{inner} of a container is {here[0]} (" in done.stderr
     assert f"give {here[0]}" in done.stderr
+
+
+def test_without_a_plan_a_job_is_judged_by_the_one_that_it_was_started_with() -> None:
+    with StandIn(60.0) as job:
+        own = numascope("diff", str(job.launcher_pid), "--json", "--for", "0.3s")
+        given = numascope("diff", job.plan_path, str(job.launcher_pid), "--json", "--for", "0.3s")
+    mine, theirs = json.loads(own.stdout)["plan"], json.loads(given.stdout)["plan"]
+    assert mine["sha256"] == theirs["sha256"]
+    assert mine["source"] == "MSRUN_BIND_FILE of the job"
