@@ -31,7 +31,12 @@ def diff_document(report: Report) -> Document:
         **_envelope(report),
         "plan": None
         if report.plan is None
-        else {"path": report.plan.path, "dialect": report.plan.dialect, "sha256": report.plan.sha256},
+        else {
+            "path": report.plan.path,
+            "dialect": report.plan.dialect,
+            "sha256": report.plan.sha256,
+            "source": report.plan_source,
+        },
         "summary": _summary(report),
         "jobs": [_job(job, report) for job in report.jobs],
         "ranks": [_rank(rank, report.sample) for rank in report.ranks],
