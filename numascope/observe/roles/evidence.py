@@ -19,6 +19,9 @@ _WORKED_NS: Final = 1_000_000
 _WORKING_SHARE: Final = 4
 """One in four of a pipeline's threads has worked; of a library's pool that only waits none has."""
 
+_MOST_BLAS_THREADS: Final = 64
+"""Of the OpenBLAS that comes with numpy (OpenMathLib/openblas-libs, NUM_THREADS)."""
+
 _CLEANER_NS: Final = 100_000_000
 _CLEANER_SHARE: Final = 2
 """Measured after 6 to 17 s: cleaning processes had used 0 to 30 ms, map workers of the same rank 240 to 1,190 ms.
@@ -40,7 +43,9 @@ def pipeline_roles(process: ProcessView, unnamed: Sequence[ThreadFacts]) -> dict
         bound = Role("minddata", "inferred", f"unnamed, on the CPUs of minddata, {planned.cpus} by {planned.source}")
         on_them = (thread for thread in unnamed if thread.allowed == planned.cpus and _has_own_set(thread, inherited))
         found.update((thread.tid, bound) for thread in on_them)
-    for burst in _bursts(sorted(unnamed, key=_start), _BURST_TICKS, _BURST_THREADS):
+    pool = _blas_pool(process, unnamed)
+    started = sorted((thread for thread in unnamed if thread.tid not in pool), key=_start)
+    for burst in _bursts(started, _BURST_TICKS, _BURST_THREADS):
         members = {thread.tid for thread in burst if _works(thread, inherited)}
         members.update(thread.tid for group in _pipelines(burst, inherited) for thread in group)
         role = Role(
@@ -48,6 +53,19 @@ def pipeline_roles(process: ProcessView, unnamed: Sequence[ThreadFacts]) -> dict
         )
         found.update((tid, role) for tid in members if tid not in found)
     return found
+
+
+def _blas_pool(process: ProcessView, unnamed: Sequence[ThreadFacts]) -> frozenset[int]:
+    """The first burst of a process, where it is one thread less than the CPUs that it may use: the pool that OpenBLAS starts with numpy.
+
+    It has the set of before main was bound. With OMP_NUM_THREADS, as under msrun, OpenBLAS goes by that.
+    """
+    if process.omp_threads is not None:
+        return frozenset()
+    first = next(iter(_bursts(sorted(unnamed, key=_start), _TIGHT_TICKS, _BURST_THREADS)), ())
+    cpus = first[0].allowed if first else None
+    is_pool = cpus is not None and len(first) == min(len(cpus), _MOST_BLAS_THREADS) - 1
+    return frozenset(one.tid for one in first) if is_pool and all(one.allowed == cpus for one in first) else frozenset()
 
 
 def _start(thread: ThreadFacts) -> tuple[int, int]:

@@ -37,6 +37,21 @@ def test_one_worker_among_many_that_wait_is_alone() -> None:
     assert told([thread(101 + at, 500, 9 * MS if at == 0 else 0) for at in range(8)]) == ["minddata"] + ["unnamed"] * 7
 
 
+def test_the_pool_that_numpy_starts_is_no_pipeline_and_the_burst_after_it_is() -> None:
+    pool = [thread(101 + at, 20 + at, 9 * MS, WIDE) for at in range(7)]
+    pipeline = [thread(120 + at, 900 + at, 9 * MS, DATA) for at in range(7)]
+
+    assert told([*pool, *pipeline]) == ["unnamed"] * 7 + ["minddata"] * 7
+    assert told(pool, omp_threads=1) == ["minddata"] * 7, "OpenBLAS starts none then"
+    assert told(pool[:6]) == ["minddata"] * 6, "that is not one less than its CPUs"
+
+
+def test_numpy_starts_64_threads_at_most() -> None:
+    many = CpuSet.parse("0-191")
+    assert told([thread(101 + at, 20, 9 * MS, many) for at in range(63)]) == ["unnamed"] * 63
+    assert told([thread(101 + at, 20, 9 * MS, many) for at in range(64)]) == ["minddata"] * 64
+
+
 def test_threads_that_bound_themselves_are_the_pipeline_before_they_ran() -> None:
     assert told([thread(101 + at, 500, allowed=DATA) for at in range(4)]) == ["minddata"] * 4
 
