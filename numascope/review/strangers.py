@@ -118,7 +118,8 @@ def _shared_cpu(
     starving: Sequence[Placement],
     here: Sequence[Stranger],
 ) -> Finding:
-    waiting = [one for one in active if one.rank in owners and one.cpu == cpu and one.wait_ms_per_s]
+    here_now = (one for one in active if one.rank in owners and one.cpu == cpu)
+    waiting = [one for one in here_now if round(one.wait_ms_per_s or 0.0)]
     worst = max(waiting, key=lambda one: one.wait_ms_per_s or 0.0, default=None)
     wait = 0.0 if worst is None else worst.wait_ms_per_s or 0.0
     hungry = next((one for one in starving if one.cpu == cpu), None)

@@ -60,7 +60,7 @@ def test_the_eight_ranks_show_the_four_harms_that_were_done_to_them(snapshots: P
     assert "OMP_PROC_BIND=true" in findings["narrow"]["evidence"]
     assert findings["shared"]["text"].startswith("others use ")
     assert "python 453 98 % busy" in findings["shared"]["text"]
-    assert findings["elsewhere"]["text"].startswith("policy bind:2; planned node 1; 97.7 ±1.0 % of 72.8 MiB off N1")
+    assert findings["elsewhere"]["text"].startswith("policy bind:2; planned node 1; 100.0 ±0.4 % of 70.6 MiB off N1")
     remedies = [one["remedy"] for one in document["findings"] if "numascope apply" in one["remedy"]]
     assert all(one.startswith("for the recorded machine, as it was: ") for one in remedies)
     assert len(remedies) == 3
@@ -79,7 +79,7 @@ def test_watching_a_recording_ends_with_the_worst_that_it_judged(snapshots: Path
 def test_a_recording_that_was_cut_off_is_judged_as_far_as_it_goes(snapshots: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.nsr"
     path.write_bytes((snapshots / "recordings" / "eight-ranks.nsr").read_bytes()[:50_000])
-    says = "the recording has no end: it was cut off, or is still being written, after frame 15"
+    says = "the recording has no end: it was cut off, or is still being written, after frame 17"
 
     once, watched = numascope("diff", "--replay", str(path)), numascope("diff", "--replay", str(path), "--watch")
 
@@ -109,6 +109,22 @@ def test_a_living_job_is_recorded_and_judged_the_same_later(tmp_path: Path) -> N
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_plan_whose_content_shows_no_dialect_is_kept_with_the_one_that_was_given(tmp_path: Path) -> None:
+    plan, kept = tmp_path / "bind", tmp_path / "kept.nsr"
+    plan.write_text(str(OWN_CPUS[0]))
+    with program(f"os.sched_setaffinity(0, {{{OWN_CPUS[1]}}}); ready(); spin()") as child:
+        arguments = ["record", f"{child.pid}=device0", "-o", str(kept), "--plan", str(plan), "--for", "1s"]
+        without = numascope(*arguments)
+        done = numascope(*arguments, "--interval", "0.3s", "--dialect", "vllm")
+
+    assert (without.returncode, done.returncode) == (2, 0)
+    assert "this is no bind plan" in without.stderr
+    later = json.loads(numascope("diff", "--replay", str(kept), "--json").stdout)
+    assert later["plan"]["dialect"] == "vllm"
+    assert [one["verdict"] for one in later["threads"]] == ["escaped"]
+    assert numascope("replay", str(kept), "--plan", str(plan), "--dialect", "vllm", "--once").returncode == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -135,7 +151,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: list[str],
         (["record", "1", "-o", "x", "--plan", ""], "--plan: its value is empty: give one, or leave --plan out"),
         (["replay", ""], "FILE: its value is empty: give one"),
         (["attach", "1", "--replay", ""], "--replay: its value is empty: give one, or leave --replay out"),
-        (["apply", ""], "PLAN: its value is empty: give one"),
+        (["hold", ""], "PLAN: its value is empty: give one"),
         (["topo", "--links-from", ""], "--links-from: its value is empty: give one, or leave --links-from out"),
     ],
 )

@@ -1,7 +1,7 @@
 """Records a stand-in job of eight ranks with four things wrong: `python3 tests/testbed/eight_ranks.py FILE`, in the machine `four-node`.
 
 Two ranks share a node, with two CPUs each and the node for their dataset workers. A thread of rank 1 runs on another rank's CPU, a
-dataset worker of rank 6 was put on one CPU, a stranger spins on a CPU of rank 2, and rank 3 was started with the memory of a far node.
+dataset worker of rank 6 loads GNU's OpenMP, which OMP_PROC_BIND has bind it to one CPU, a stranger spins on a CPU of rank 2, and rank 3 was started with the memory of a far node.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ctypes
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,10 +73,13 @@ def environment_of(plan: Path, part: str, rank: int) -> dict[str, str]:
 
 
 def write_program(folder: Path) -> Path:
-    """What a rank runs: it takes memory, and is the stand-in from then on."""
+    """What a rank runs: it takes memory, and is the stand-in from then on; a signal has a process of it load OpenMP."""
     path = folder / "rank.py"
     path.write_text(
-        f"import runpy\nblock = b'x' * {MEMORY_BYTES}\nrunpy.run_path({standin.__file__!r}, run_name='__main__')\n"
+        "import ctypes, runpy, signal\n"
+        f"block = b'x' * {MEMORY_BYTES}\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: ctypes.CDLL('libgomp.so.1'))\n"
+        f"runpy.run_path({standin.__file__!r}, run_name='__main__')\n"
     )
     return path
 
@@ -117,10 +121,8 @@ def main(target: str) -> int:
         time.sleep(SETTLE_S)
         stranger = multiprocessing.get_context("fork").Process(target=spin, args=(CROWDED_RANK * CPUS_OF_RANK,))
         stranger.start()
-        narrow = node_of(NARROWED_RANK) * CPUS_OF_NODE
         for loader in loaders_of(NARROWED_RANK)[:1]:
-            for tid in os.listdir(f"/proc/{loader}/task"):
-                os.sched_setaffinity(int(tid), {narrow})
+            os.kill(loader, signal.SIGUSR1)
         command = [sys.executable, "-m", "numascope", "record", str(job.pid), "-o", target, "--for", f"{RECORDED_S}s"]
         done = subprocess.run([*command, "--interval", "2s"], check=False)
         stranger.kill()
