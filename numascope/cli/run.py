@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import closing
@@ -23,15 +24,6 @@ REFUSED: Final = 125
 
 _NOT_STARTED: Final = 126
 _NOT_FOUND: Final = 127
-
-RANK_VARIABLES: Final = (
-    "LOCAL_RANK",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "SLURM_LOCALID",
-    "MPI_LOCALRANKID",
-    "PALS_LOCAL_RANKID",
-)
-"""The variables in which launchers tell a process which of their ranks on this host it is."""
 
 
 class _Command(click.Command):
@@ -82,29 +74,38 @@ def run(
     except NumascopeError as error:
         click.echo(f"numascope run: {error}", err=True)
         raise click.exceptions.Exit(REFUSED) from None
+    except OSError as error:
+        from numascope.steer.own_process import refusal
+
+        click.echo(f"numascope run: reading this machine or its own process is {refusal(error)}", err=True)
+        raise click.exceptions.Exit(REFUSED) from None
     if not dry_run:
         _become(command)
 
 
 def _bind(path: str, device: str | None, dialect: str | None, *, fallback: bool, dry_run: bool) -> None:
+    from numascope.cli.run_rank import subject_of
     from numascope.host.root import HostRoot
     from numascope.machine.build import build_machine
     from numascope.plan.given import read_given
+    from numascope.plan.make.made import NoPlanError
     from numascope.plan.prefix import prefix_of
     from numascope.steer.own_process import RunningKernel, probe
 
     with closing(HostRoot()) as root:
         machine = build_machine(root)
-        plan = read_given(path, machine, None, dialect)
-        subject = _subject(plan, device)
+        try:
+            plan = read_given(path, machine, None, dialect)
+        except NoPlanError as error:
+            raise NoPlanError(f"{error}; numascope plan make takes that, and writes a plan that run takes") from None
+        subject = subject_of(plan, device, os.environ)
         prefix = prefix_of(plan, machine, subject)
         kernel = RunningKernel()
         refused = {one.call: one.problem for one in probe(kernel, needs_memory=prefix.memory is not None)}
-        wish = _permitted(_Say(plan, subject, fallback=fallback), root, machine, prefix, refused)
-    if dry_run:
+        say = _Say(plan, subject, fallback=fallback)
+        wish = _set(say, kernel, _permitted(say, root, machine, prefix, refused))
+    if dry_run:  # It was tried on this process, which ends now: nothing is promised that the kernel would refuse.
         _tell(plan, subject, prefix, wish)
-    else:
-        _set(_Say(plan, subject, fallback=fallback), kernel, wish)
 
 
 class _Say:
@@ -119,32 +120,7 @@ class _Say:
 
         if not self.fallback:
             raise NotPermittedError(f"{problem}; --fallback starts it {done}")
-        click.echo(f"numascope run: {problem}: started {done}", err=True)
-
-
-def _subject(plan: Plan, text: str | None) -> Subject:
-    """The device that is meant, which the plan has to speak of; UsageError."""
-    from numascope.errors import UsageError
-    from numascope.host.text import safe_text
-    from numascope.plan.objects import SCHEDULER, Subject
-
-    source = "--device"
-    if text is None:
-        source = next((name for name in RANK_VARIABLES if name in os.environ), "")
-        if not source:
-            raise UsageError(
-                f"no launcher's variable ({', '.join(RANK_VARIABLES[:3])}) names a rank here: give --device N"
-            )
-        text = os.environ[source]
-    digits = text.removeprefix("device").removeprefix("_")
-    if text != "scheduler" and not (digits.isascii() and digits.isdecimal() and len(digits) < 6):
-        raise UsageError(f'{source} is "{safe_text(text[:40])}": expected a device number, or scheduler')
-    subject = SCHEDULER if text == "scheduler" else Subject(int(digits))
-    subjects = plan.subjects()
-    if subject not in subjects:
-        named = ", ".join(map(str, subjects[:16])) or "nobody"
-        raise UsageError(f"{plan.path} says nothing of {subject} ({source}): it names {named}")
-    return subject
+        click.echo(f"numascope run: {problem}; by --fallback it is started {done}", err=True)
 
 
 def _permitted(say: _Say, root: HostRoot, machine: Machine, prefix: Prefix, refused: dict[str, str]) -> _Wish:
@@ -208,25 +184,47 @@ def _usable_memory(say: _Say, root: HostRoot, machine: Machine, memory: MemoryRu
     return replace(memory, nodes=usable) if usable else None
 
 
-def _set(say: _Say, kernel: OwnKernel, wish: _Wish) -> None:
-    """Memory first, then the mask, which is read back as the kernel cuts it silently."""
+def _set(say: _Say, kernel: OwnKernel, wish: _Wish) -> _Wish:
+    """Memory first, then the mask; what was set, by reading the mask back, as the kernel cuts it silently."""
     from numascope.steer.own_process import policy_of, refusal
 
-    if wish.memory is not None:
+    cpus, memory = wish
+    if memory is not None:
         try:
-            kernel.set_policy(policy_of(wish.memory.policy, wish.memory.nodes))
+            kernel.set_policy(policy_of(memory.policy, memory.nodes))
         except OSError as error:
-            problem = f"memory policy {wish.memory.policy} of node {wish.memory.nodes or 'none'}: set_mempolicy is {refusal(error)}"
+            nodes = f" of node {memory.nodes}" if memory.nodes else ""
+            problem = f"memory policy {memory.policy}{nodes}: set_mempolicy is {refusal(error, memory.policy)}"
             say.instead(problem, "without a memory policy")
-    if wish.cpus is not None:
+            memory = None
+        else:
+            memory = _as_taken(say, kernel, memory)
+    if cpus is not None:
         try:
-            kernel.set_affinity(wish.cpus)
+            kernel.set_affinity(cpus)
         except OSError as error:
-            say.instead(f"CPU {wish.cpus}: sched_setaffinity is {refusal(error)}", "on the CPUs that it inherits")
-            return
+            say.instead(f"CPU {cpus}: sched_setaffinity is {refusal(error)}", "on the CPUs that it inherits")
+            return _Wish(cpus=None, memory=memory)
         got = kernel.affinity()
-        if got != wish.cpus:
-            say.instead(f"CPU {wish.cpus} was asked for, the kernel gave {got}", f"on CPU {got}")
+        if got != cpus:
+            say.instead(f"CPU {cpus} was asked for, the kernel gave {got}", f"on CPU {got}")
+            cpus = got
+    return _Wish(cpus, memory)
+
+
+def _as_taken(say: _Say, kernel: OwnKernel, memory: MemoryRule) -> MemoryRule:
+    """The policy as the kernel has it: of several preferred nodes it silently takes the first (mm/mempolicy.c)."""
+    from dataclasses import replace
+
+    try:
+        taken = kernel.policy().nodes
+    except OSError:  # A filter may let it be set and not be read.
+        return memory
+    if taken == memory.nodes or memory.policy == "local":
+        return memory
+    asked = f"memory policy {memory.policy} of node {memory.nodes} was asked for"
+    say.instead(f"{asked}, the kernel gave node {taken}", f"with memory policy {memory.policy} of node {taken}")
+    return replace(memory, nodes=taken)
 
 
 def _tell(plan: Plan, subject: Subject, prefix: Prefix, wish: _Wish) -> None:
@@ -259,9 +257,10 @@ def _become(command: tuple[str, ...]) -> None:
         become(command)
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
-        click.echo(
-            f"numascope run: {safe_text(command[0])}: {(error.strerror or 'cannot be started').lower()}", err=True
-        )
+        why = (error.strerror or "cannot be started").lower()
+        if error.errno == errno.ENOEXEC:
+            why += ": a script without a first line of #! needs its interpreter before it, as sh has"
+        click.echo(f"numascope run: {safe_text(command[0]) or 'COMMAND is empty'}: {why}", err=True)
         raise click.exceptions.Exit(_NOT_FOUND if is_missing else _NOT_STARTED) from None
     except ValueError:
         click.echo("numascope run: a zero byte in COMMAND", err=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
-from numascope.cpuset import CpuSet
 from numascope.errors import NumascopeError
 from numascope.host.affinity import AffinityReader
 from numascope.host.root import AbsentError, DeniedError
@@ -50,7 +50,7 @@ def plan_of_torchrun(job: Job, facts: Facts, machine: Machine) -> JobPlan | str:
 
 
 def _visible(found: Seats, facts: Facts, launcher: int) -> Seats | str:
-    """The devices that the launcher sees, which are all that count for torch's shares."""
+    """The devices that the launcher sees, in its order: they are all that count for torch's shares. CUDA ends at the first number that is none."""
     process = facts.get(launcher)
     environ = None if process is None else process.environ
     if environ is None:
@@ -61,8 +61,8 @@ def _visible(found: Seats, facts: Facts, launcher: int) -> Seats | str:
     pieces = [piece.strip() for piece in listed.split(",")]
     if not all(piece.isascii() and piece.isdecimal() and len(piece) < 6 for piece in pieces):
         return f"CUDA_VISIBLE_DEVICES={listed} names no numbers"
-    wanted = [int(piece) for piece in pieces]
-    if wanted != sorted(set(wanted)):
-        return f"CUDA_VISIBLE_DEVICES={listed} reorders devices"
-    numbers = CpuSet.of(wanted)
-    return found._replace(seats=tuple(seat for seat in found.seats if seat.number in numbers))
+    seats = {seat.number: seat for seat in found.seats}
+    wanted = list(takewhile(seats.__contains__, map(int, pieces)))
+    if len(set(wanted)) < len(wanted):
+        return f"CUDA_VISIBLE_DEVICES={listed} names a device twice"
+    return found._replace(seats=tuple(seats[number] for number in wanted))

@@ -39,10 +39,14 @@ _BINDS: Final = (
     "VLLM_CPU_OMP_THREADS_BIND",
 )
 
-_UNBOUND: Final = frozenset({"", "false", "disabled", "none"})
-"""Values by which such a variable binds nobody (OMP_PROC_BIND of the OpenMP specification, KMP_AFFINITY of libomp)."""
+_NOBODY: Final = frozenset({"false", "disabled", "none"})
+"""Words by which such a variable binds nobody (OMP_PROC_BIND of the OpenMP specification, KMP_AFFINITY of libomp)."""
 
 _OPENMP_RUNTIMES: Final = ("libgomp", "libiomp5", "libomp")
+MINDSPORE_LIBRARY: Final = "libmindspore"
+"""Mapped from its import on, long before its threads have names; asked of processes whose environment names no launcher of a framework."""
+
+_NAMES_FRAMEWORK: Final = ("MS_ROLE", "LOCAL_RANK", "JAX_PROCESS_ID")
 _MOST_DESCRIPTORS: Final = 1024
 """Each is one readlink(2) of a µs; a process opens its devices before its many sockets and files."""
 
@@ -51,10 +55,34 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 def rebinding(process: ProcessFacts) -> str:
     """The variables, as `NAME=value`, that let an OpenMP runtime bind this process's threads; empty where there are none."""
+    return " ".join(f"{name}={value}" for name, value in rebinding_variables(process).items())
+
+
+def rebinding_variables(process: ProcessFacts) -> dict[str, str]:
+    """Those variables by name.
+
+    `OMP_PROC_BIND=false` switches the others off but for KMP_AFFINITY, which goes before it (libgomp: `OMP_PLACES` beside it binds
+    nobody; openmp/runtime/src/kmp_settings.cpp: the order of the rivals).
+    """
     environ = process.environ or {}
-    return " ".join(
-        f"{name}={environ[name]}" for name in REBINDING if environ.get(name, "").strip().lower() not in _UNBOUND
-    )
+    is_off = environ.get("OMP_PROC_BIND", "").strip().lower() == "false"
+    names = ("KMP_AFFINITY",) if is_off else REBINDING
+    return {name: environ[name] for name in names if not _binds_nobody(environ.get(name, ""))}
+
+
+def _binds_nobody(value: str) -> bool:
+    """Whether it is empty or says no; KMP_AFFINITY takes a list of words (`verbose,none`)."""
+    return not value.strip() or not {word.strip() for word in value.lower().split(",")}.isdisjoint(_NOBODY)
+
+
+def openmp_runtimes(process: ProcessFacts) -> tuple[str, ...]:
+    """The OpenMP runtimes that it has mapped; looked for where a variable would let them bind threads."""
+    return tuple(name for name in process.libraries if name in _OPENMP_RUNTIMES)
+
+
+def _wanted_libraries(environ: Mapping[str, str]) -> tuple[str, ...]:
+    openmp = _OPENMP_RUNTIMES if any(name in environ for name in REBINDING) else ()
+    return openmp if any(name in environ for name in _NAMES_FRAMEWORK) else (*openmp, MINDSPORE_LIBRARY)
 
 
 def binding_environ(process: ProcessFacts) -> Mapping[str, str] | None:
@@ -87,8 +115,8 @@ def read_facts(root: HostRoot, pid: int, *, deep: bool = True) -> ProcessFacts |
         except DeniedError:
             policy_denied = True
         cpuset = cpuset_of(root, who).cpus
-        if environ is not None and any(name in environ for name in REBINDING):
-            libraries = procfs.mapped_libraries(root, who, _OPENMP_RUNTIMES)
+        if environ is not None and (wanted := _wanted_libraries(environ)):
+            libraries = procfs.mapped_libraries(root, who, wanted)
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - stat.starttime_ticks / _TICKS_PER_S
     return ProcessFacts(
         pid=pid,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -23,6 +23,10 @@ _BINDING: Final = frozenset({"bind", "preferred", "preferred-many"})
 _LATER: Final = "launch_queue"
 """pynative binds it when it starts, runtime at the fifth run of an actor set: both are as the framework does it."""
 
+_TOGETHER_TICKS: Final = 10
+"""A tenth of a second: the three queues of the pipeline were made within one clock tick."""
+
+_ACTOR: Final = "ActorThread_"
 _ACTORS: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (28, ("ActorThread_0", "ActorThread_1", "infer_queue", "resize_queue", "launch_queue")),
     (23, ("ActorThread_0", "infer_queue", "resize_queue", "launch_queue")),
@@ -39,6 +43,8 @@ class Member(NamedTuple):
     role: Role
     is_main: bool
     in_top: bool
+    born: tuple[int, int] = (0, 0)
+    """When it started, in clock ticks, and its tid: the order in which the threads of a process were made."""
 
 
 def resolve(
@@ -47,13 +53,42 @@ def resolve(
     """The target of each member, None where no rule covers it; a `cpuset` that is not known (None) cuts nothing."""
     reachable = machine.cpus.online if cpuset is None else machine.cpus.online & cpuset
     batch = sum(member.role.name == "batch_launch" and member.in_top for member in members)
-    rank = _Rank(plan, machine, subject, reachable, batch)
+    actors = _actors(len(machine.cpus.online), members)
+    rank = _Rank(plan, machine, subject, reachable, batch, actors, _pipeline(members))
     return tuple(rank.aim(member, framework) for member in members)
 
 
 def bound_actors(online: int) -> tuple[str, ...]:
     """The threads that MindSpore's runtime module binds, in its order, on so many online CPUs (18 % of them, from 1 to 5)."""
     return next(names for least, names in _ACTORS if online >= least)
+
+
+def _actors(online: int, members: Sequence[Member]) -> Sequence[str]:
+    """The threads that the runtime module binds in one process, in its order, which is that in which they were made.
+
+    Each takes the next number for its name when it first runs, so that names may be the other way round (ActorWorker::RunWithSpin of
+    mindrt/src/thread/actor_threadpool.cc; seen on 16 CPUs). A pool that an operator of PyNative mode started before the first graph
+    has as many actors as are bound, and then none of the queues is (GraphScheduler::GetRuntimeThreadIds).
+    """
+    names = bound_actors(online)
+    pool = [one for one in members if one.in_top and one.comm.startswith(_ACTOR)]
+    pool.sort(key=lambda one: (one.born, one.comm))
+    made = [one.comm for one in pool]
+    whole = [f"{_ACTOR}{number}" for number in range(len(names))]
+    if sorted(made) == whole:
+        return made
+    usual = [name for name in names if name.startswith(_ACTOR)]
+    return (*made, *names[len(usual) :]) if sorted(made) == usual else names
+
+
+def _pipeline(members: Sequence[Member]) -> frozenset[Member]:
+    """The launch queues of the runtime's pipeline, which are made together with its others; one of PyNative mode has the same name."""
+    others = [one.born[0] for one in members if one.in_top and one.comm in ("infer_queue", "resize_queue")]
+    return frozenset(
+        one
+        for one in members
+        if one.in_top and one.comm == _LATER and any(abs(one.born[0] - born) <= _TOGETHER_TICKS for born in others)
+    )
 
 
 def planned_cpus(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
@@ -81,7 +116,16 @@ def memory_nodes(plan: Plan, subject: Subject) -> CpuSet | None:
 class _Rank:
     """What one subject's rules mean on one machine; the methods give the target of one thread."""
 
-    def __init__(self, plan: Plan, machine: Machine, subject: Subject, reachable: CpuSet, batch: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        machine: Machine,
+        subject: Subject,
+        reachable: CpuSet,
+        batch: int,
+        actors: Sequence[str],
+        pipeline: Container[Member],
+    ) -> None:
         self.subject = subject
         self.machine = machine
         self.reachable = reachable
@@ -89,7 +133,8 @@ class _Rank:
         self.fixed_actors = plan.fixed_actors
         self.rules: Mapping[str, Rule] = {rule.role: rule for rule in plan.rules if rule.subject == subject}
         self.lists: Mapping[str, tuple[int, ...]] = {role: tuple(rule.cpus) for role, rule in self.rules.items()}
-        self.actors = bound_actors(len(machine.cpus.online))
+        self.actors = actors
+        self.pipeline = pipeline
         self.patterns = [(role.removeprefix(NAMED), role) for role in self.rules if role.startswith(NAMED)]
         self.pins_omp = plan.dialect == "vllm"
 
@@ -121,7 +166,9 @@ class _Rank:
         if role == "batch_launch":
             return self.batch_launch()
         if role in ("runtime", "pynative"):
-            return self.runtime(member.comm) if self.binds_actor(member.comm) else self.pynative(member.comm)
+            if self.binds_actor(member.comm):
+                return self.runtime(member.comm)
+            return None if member in self.pipeline else self.pynative(member.comm)
         return None
 
     def other(self, member: Member) -> Target | None:

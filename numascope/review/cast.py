@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import is_not
 from typing import NamedTuple
 
@@ -43,6 +43,8 @@ class CastRank:
     subject: Subject | None
     place: DevicePlace | None = None
     """Its device on this machine; None where nothing tells it."""
+    framework: str = ""
+    """The job's, or where nobody known launched it the one that its threads' names tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def cast_ranks(
                 name = f"{job.launcher if job.launcher is not None else job.ranks[0].pid} {name}"
             subject = Subject(rank.device) if plan is not None and rank.device is not None else None
             place = place_of(rank, process, machine, numbers)
-            found.append(CastRank(index, letter, name, job, rank, subject, place))
+            found.append(CastRank(index, letter, name, job, rank, subject, place, job.framework))
     return tuple(found)
 
 
@@ -104,6 +106,7 @@ def make_cast(
         minddata=_planned_minddata(ranks, plan),
         own=own,
     )
+    ranks = tuple(replace(one, framework=roll.seats[one.rank.pid].framework) for one in ranks)
     roles = {row: role for pid, rows in rows_of.items() for row, role in zip(rows, roll.roles[pid], strict=True)}
     subjects = {pid: _subject(seat, ranks, plan) for pid, seat in roll.seats.items()}
     targets = _targets(sample, rows_of, roll.seats, subjects, roles, plan, machine)
@@ -213,4 +216,4 @@ def _targets(
 def _member(sample: Sample, row: int, role: Role, seats: Mapping[int, Seat]) -> Member:
     key = sample.threads.keys[row]
     in_top = seats[key.pid].kind in ("rank", "scheduler")
-    return Member(sample.threads.comms[row], role, key.tid == key.pid, in_top)
+    return Member(sample.threads.comms[row], role, key.tid == key.pid, in_top, (key.starttime_ticks, key.tid))

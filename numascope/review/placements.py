@@ -17,10 +17,8 @@ from numascope.review.activity import IDLE, Kept, MaskChange, Spots, activity_be
 from numascope.review.affinity import judge, weigh
 from numascope.review.cast import Cast, Part
 from numascope.review.evidence import NOTHING, Look, extend, is_contradicted
+from numascope.review.pending import Pending
 from numascope.review.report import Outside, Placement
-
-_PENDING_ROLES: Final = frozenset({"runtime", "pynative", "minddata"})
-"""Modules that MindSpore binds after its ranks started: at an actor set's fifth run, and when a pipeline starts."""
 
 
 class _Ledger(NamedTuple):
@@ -66,11 +64,9 @@ class Placer:
 
     def __init__(self, machine: Machine, pending_for_s: float) -> None:
         self.see_machine(machine)
-        self._pending_for_s = pending_for_s
+        self._pending = Pending(pending_for_s)
         self._ledgers: dict[ThreadKey, _Ledger] = {}
         self._placements: tuple[Placement, ...] = ()
-        self._bound: set[tuple[ThreadKey, str]] = set()
-        """(rank's main thread, role) of modules that were seen bound: what is on main's set after that was reset."""
         self._restless: set[int] = set()
         """Rows that are placed anew each time: what they show is a rate that falls, or a state that ends, by itself."""
         self._cast: Cast | None = None
@@ -83,14 +79,14 @@ class Placer:
     def place(self, window: Window, cast: Cast) -> tuple[Placement, ...]:
         """The placements of the window's last sample, in its order."""
         keys = window.now.threads.keys
-        pending = self._pending_modules(window.now, cast)
+        pending = self._pending.modules(window.now, cast)
         placements = list(self._placements)
         if self._stands(window, cast):
             due = self._due(window)
         else:
             alive = window.now.threads.row_of
             self._ledgers = {key: ledger for key, ledger in self._ledgers.items() if key in alive}
-            self._bound = {(main, role) for main, role in self._bound if main in alive}
+            self._pending.forget(alive)
             self._restless = set()
             placements = [_NOBODY] * len(keys)
             due = list(range(len(keys)))
@@ -201,40 +197,6 @@ class Placer:
             activity=activity_between(base, at, threads, row, interval_s, ledger.kept),
         )
 
-    def _pending_modules(self, sample: Sample, cast: Cast) -> frozenset[tuple[int | None, str]]:
-        """(rank, role) of each module that its young rank's framework has not bound yet: all of it still on main's set."""
-        young = {
-            one.rank.pid: one.index
-            for one in cast.ranks
-            if one.job.framework == "mindspore" and self._is_young(sample, one.rank.pid)
-        }
-        if not young:
-            return frozenset()
-        threads = sample.threads
-        mains: dict[int | None, int] = {
-            young[key.pid]: row
-            for row, key in enumerate(threads.keys)
-            if key.tid == key.pid and key.pid in young and not _is_off(cast.parts[row], threads.allowed[row])
-        }
-        waiting: set[tuple[int | None, str]] = set()
-        for row, part in enumerate(cast.parts):
-            main = mains.get(part.rank)
-            if main is None or part.role.name not in _PENDING_ROLES:
-                continue
-            if threads.allowed[row] == threads.allowed[main]:
-                waiting.add((part.rank, part.role.name))
-            else:
-                self._bound.add((threads.keys[main], part.role.name))
-        return frozenset((rank, role) for rank, role in waiting if (threads.keys[mains[rank]], role) not in self._bound)
-
-    def _is_young(self, sample: Sample, pid: int) -> bool:
-        process = sample.processes.get(pid)
-        return (
-            process is not None
-            and process.started_s is not None
-            and sample.wall_s - process.started_s < self._pending_for_s
-        )
-
 
 def _as_judged(target: Target | None, allowed: CpuSet | None) -> Target | None:
     """The target, or where the thread has the other answer of its framework, that."""
@@ -242,11 +204,6 @@ def _as_judged(target: Target | None, allowed: CpuSet | None) -> Target | None:
     if target is None or cpus is None or cpus is target.cpus:
         return target
     return replace(target, planned=cpus, cpus=cpus, why=f"{target.why}, as it was bound before")
-
-
-def _is_off(part: Part, allowed: CpuSet | None) -> bool:
-    """Whether a main thread does not have the set that its launcher gave it: its rank was bound anew from outside."""
-    return part.target is not None and (allowed is None or not allowed <= part.target.cpus)
 
 
 def _rests(placement: Placement) -> bool:

@@ -32,7 +32,7 @@ def thread_findings(
             target = None if one.target is None else one.target.cpus.bits
             allowed = None if one.allowed is None else one.allowed.bits
             groups.setdefault((one.verdict, one.rank, target, allowed), []).append(one)
-    there = around(placements, processes, machine) if groups else None
+    there = around(placements, ranks, processes, machine) if groups else None
     return [] if there is None else [_finding(members, ranks, there) for members in groups.values()]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.observe.facts import rebinding
+from numascope.observe.facts import openmp_runtimes, rebinding
 from numascope.review.change import Change, Fragile, LeftAlone, ProcessMark, Result, Selection
 from numascope.review.report import Placement, RankView, Report, Verdict
 
@@ -79,9 +79,9 @@ class _Selector:
         """The processes on the list that bind their own threads."""
         processes = (self.report.sample.processes[pid] for pid in sorted({one.key.pid for one in self.changes}))
         return tuple(
-            Fragile(one.pid, bound, one.libraries[0])
+            Fragile(one.pid, bound, runtimes[0])
             for one in processes
-            if (bound := rebinding(one)) and one.libraries
+            if (bound := rebinding(one)) and (runtimes := openmp_runtimes(one))
         )
 
     def is_due(self, one: Placement) -> bool:

@@ -7,7 +7,7 @@ import errno
 import os
 import platform
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from numascope.cpuset import EMPTY, CpuSet
@@ -24,7 +24,10 @@ _GET_MEMPOLICY: Final = {
 _MODES: Final[Mapping[MemoryPolicy, int]] = {
     "preferred": 1, "bind": 2, "interleave": 3, "local": 4, "preferred-many": 5, "weighted-interleave": 6,
 }  # fmt: skip
-"""MPOL_* of include/uapi/linux/mempolicy.h; preferred-many since Linux 5.15, weighted-interleave since 6.9."""
+"""MPOL_* of include/uapi/linux/mempolicy.h."""
+
+_SINCE: Final[Mapping[MemoryPolicy, str]] = {"preferred-many": "5.15", "weighted-interleave": "6.9"}
+"""The Linux that policies came with, where there are older ones in use."""
 
 _WORDS: Final = 16
 """Words of 64 bits: room for 1,024 nodes, the most that a kernel is built for (NODES_SHIFT of include/linux/numa.h)."""
@@ -37,6 +40,10 @@ class Policy(NamedTuple):
 
     mode: int
     nodes: CpuSet
+
+
+_NO_POLICY: Final = Policy(0x0FFF, EMPTY)
+"""A mode that no kernel has (MPOL_MAX is below 10, flags begin at 0x2000), which it finds invalid before it looks at nodes."""
 
 
 class OwnKernel(Protocol):
@@ -112,31 +119,39 @@ class Refused(NamedTuple):
 
 
 def probe(kernel: OwnKernel, *, needs_memory: bool) -> list[Refused]:
-    """Sets mask and policy to what they are: nothing changes, and what is not permitted shows before anything is done."""
-    found = []
-    try:
-        kernel.set_affinity(kernel.affinity())
-    except OSError as error:
-        found.append(Refused("sched_setaffinity", refusal(error)))
+    """Asks for what no kernel can do, an empty mask and a policy that there is not: only a call that is permitted comes so far.
+
+    Nothing changes. Setting the mask to what it is would: from Linux 6.2 on a mask that was asked for no longer grows with its cpuset.
+    """
+    nothing: list[tuple[str, Callable[[], None]]] = [("sched_setaffinity", lambda: kernel.set_affinity(EMPTY))]
     if needs_memory:
+        nothing.append(("set_mempolicy", lambda: kernel.set_policy(_NO_POLICY)))
+    found = []
+    for call, ask in nothing:
         try:
-            kernel.set_policy(kernel.policy())
+            ask()
         except OSError as error:
-            found.append(Refused("set_mempolicy", refusal(error)))
+            if error.errno != errno.EINVAL:
+                found.append(Refused(call, refusal(error)))
     return found
 
 
-def refusal(error: OSError) -> str:
-    """Why a call failed, and what would open it."""
+def refusal(error: OSError, policy: MemoryPolicy | None = None) -> str:
+    """Why a call failed, to stand after `is`, and what would open it; `policy` is the one that it asked for."""
     if error.errno in (errno.EPERM, errno.EACCES):
         return (
-            "not permitted: a container's seccomp filter does that, start it with --cap-add SYS_NICE or its own filter"
+            "not permitted: the seccomp filter of a container or service does that, start it with --cap-add SYS_NICE "
+            "or with a filter of its own"
         )
     if error.errno == errno.ENOSYS:
-        return "this kernel has no such call: it is built without NUMA, or a sandbox hides it"
+        return "not there: this kernel is built without NUMA, or a sandbox hides it"
     if error.errno == errno.EINVAL:
-        return "refused as invalid: none of it may be used here, or this kernel is older than the policy"
-    return os.strerror(error.errno or 0).lower()
+        since = None if policy is None else _SINCE.get(policy)
+        older = (
+            "" if since is None else f", or this kernel, {platform.release()}, is older than the policy (Linux {since})"
+        )
+        return f"refused as invalid: none of it may be used here{older}"
+    return f"refused: {os.strerror(error.errno or 0).lower()}"
 
 
 def become(command: tuple[str, ...]) -> None:
@@ -145,6 +160,8 @@ def become(command: tuple[str, ...]) -> None:
     Python ignores SIGPIPE and SIGXFSZ, which exec would hand on; signals that the caller had ignored stay so. Limits,
     descriptors, mask of signals and folder were never touched.
     """
+    if not command[0]:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
     os.execvp(command[0], command)  # noqa: S606  (without a shell, which is the point)

@@ -104,4 +104,24 @@ def test_a_cpuset_is_named_where_it_stands_in_the_way(tmp_path: Path) -> None:
         done = subprocess.run(["sh", "-c", f"{join} --fallback -- true"], capture_output=True, text=True, check=False)
     assert refused.returncode == 125
     assert "CPU 4-6 outside the cpuset 0-3; --fallback starts it on CPU 2-3 alone" in refused.stderr
-    assert "node 3 outside the cpuset's 0-1: started without a memory policy" in done.stderr
+    assert "node 3 outside the cpuset's 0-1; by --fallback it is started without a memory policy" in done.stderr
+
+
+def test_a_policy_that_linux_6_1_lacks_is_refused_with_the_linux_that_has_it(tmp_path: Path) -> None:
+    for options in ((), ("--dry-run",)):
+        refused = run(tmp_path, "numactl --weighted-interleave=0-1 x", "--device", "0", *options)
+        assert (refused.returncode, refused.stdout) == (125, "")
+        assert "older than the policy (Linux 6.9); --fallback starts it without a memory policy" in refused.stderr
+
+
+def test_several_preferred_nodes_are_not_taken_for_one_silently(tmp_path: Path) -> None:
+    many = json.loads(run(tmp_path, "numactl --preferred-many=0-1 x", "--device", "0").stdout)
+    assert many["policy"].startswith("prefer")
+    plan = {
+        "numascope": 1,
+        "bind_config": {"bind_cpu_mode": "none", "bind_memory_mode": "numa"},
+        "bind_memory": {"device0": {"policy": "preferred", "nodes": "0-1"}},
+    }
+    refused = run(tmp_path, json.dumps(plan), "--device", "0")
+    assert refused.returncode == 125, refused.stdout
+    assert "policy preferred of node 0-1 was asked for, the kernel gave node 0; --fallback" in refused.stderr

@@ -113,6 +113,21 @@ def test_torchrun_has_a_launcher_and_ranks_with_their_loaders() -> None:
     assert job.plan_source == "--numa-binding=node"
 
 
+@pytest.mark.parametrize(
+    ("words", "binding"),
+    [
+        (("torchrun", "--numa-b=socket", "train.py"), "--numa-binding=socket"),
+        (("torchrun", "train.py", "--numa-binding=node"), None),
+        (("python3", "-m", "torch.distributed.run", "--numa_binding", "exclusive", "x.py"), "--numa-binding=exclusive"),
+        (("torchrun", "--no-such-option", "--numa-binding=node", "x.py"), None),
+        (("python3", "own_launcher.py", "--numa-binding=node"), None),
+    ],
+)
+def test_the_binding_is_what_torchrun_s_own_parser_takes_for_it(words: tuple[str, ...], binding: str | None) -> None:
+    (job,) = find_jobs({**TORCHRUN, 20: process(20, 1, "pt_elastic", cmdline=words)})
+    assert job.plan_source == binding
+
+
 def test_a_shell_between_launcher_and_rank_is_not_the_rank() -> None:
     facts = facts_of(
         process(20, 1, "pt_elastic"),

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.steer.own_process import Policy, policy_of, probe, refusal
+from numascope.steer.own_process import Policy, RunningKernel, policy_of, probe, refusal
 
 
 class Filtered:
@@ -16,13 +16,14 @@ class Filtered:
         self.errors = {"affinity": affinity, "policy": policy}
         self.done: list[object] = []
 
-    def _answer(self, call: str) -> None:
-        if self.errors[call]:
-            raise OSError(self.errors[call], os.strerror(self.errors[call]))
+    def _answer(self, call: str, *, is_invalid: bool) -> None:
+        number = self.errors[call] or (errno.EINVAL if is_invalid else 0)
+        if number:
+            raise OSError(number, os.strerror(number))
 
     def set_affinity(self, cpus: CpuSet) -> None:
         """Sets the mask."""
-        self._answer("affinity")
+        self._answer("affinity", is_invalid=not cpus)
         self.done.append(cpus)
 
     def affinity(self) -> CpuSet:
@@ -31,7 +32,7 @@ class Filtered:
 
     def set_policy(self, policy: Policy) -> None:
         """Sets the policy."""
-        self._answer("policy")
+        self._answer("policy", is_invalid=policy.mode > 6)
         self.done.append(policy)
 
     def policy(self) -> Policy:
@@ -39,10 +40,14 @@ class Filtered:
         return Policy(0, EMPTY)
 
 
-def test_the_probe_sets_only_what_is_already_so() -> None:
+def test_the_probe_asks_for_what_no_kernel_can_do_so_that_nothing_changes() -> None:
     kernel = Filtered()
     assert probe(kernel, needs_memory=True) == []
-    assert kernel.done == [CpuSet.span(0, 3), Policy(0, EMPTY)]
+    assert kernel.done == []
+    running = RunningKernel()
+    before = running.affinity(), running.policy()
+    assert probe(running, needs_memory=True) == []
+    assert (running.affinity(), running.policy()) == before
 
 
 def test_the_probe_asks_of_memory_only_where_memory_is_planned() -> None:
@@ -61,12 +66,20 @@ def test_the_probe_asks_of_memory_only_where_memory_is_planned() -> None:
     [
         (errno.EPERM, "seccomp"),
         (errno.ENOSYS, "without NUMA"),
-        (errno.EINVAL, "older than the policy"),
+        (errno.EINVAL, "refused as invalid: none of it may be used here"),
         (errno.EIO, "input/output"),
     ],
 )
 def test_each_refusal_says_what_would_open_it(number: int, words: str) -> None:
     assert words in refusal(OSError(number, os.strerror(number)))
+
+
+def test_a_policy_that_older_kernels_lack_is_told_with_the_linux_that_has_it() -> None:
+    invalid = OSError(errno.EINVAL, "")
+    assert f"this kernel, {os.uname().release}, is older than the policy (Linux 6.9)" in refusal(
+        invalid, "weighted-interleave"
+    )
+    assert "older" not in refusal(invalid, "bind")
 
 
 def test_local_names_no_nodes() -> None:

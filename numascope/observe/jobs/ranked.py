@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from numascope.observe.jobs.devices import visible_device
 from numascope.observe.jobs.kin import (
@@ -19,6 +19,7 @@ from numascope.observe.jobs.kin import (
 )
 from numascope.observe.jobs.objects import Facts, Job, Rank
 from numascope.observe.jobs.schemes import Scheme
+from numascope.observe.jobs.torchrun_options import RefusedError, options_begin, torchrun_options
 from numascope.observe.sample import ProcessFacts
 
 
@@ -83,12 +84,13 @@ def _local(scheme: Scheme, environ: Mapping[str, str]) -> tuple[int | None, str]
     return (None, scheme.rank) if scheme.local is None else (number_in(environ.get(scheme.local)), scheme.local)
 
 
-def _numa_binding(cmdline: Iterable[str]) -> str | None:
-    """`--numa-binding=MODE` as torchrun's command line gives it."""
-    parts = list(cmdline)
-    for at, part in enumerate(parts):
-        name, equals, value = part.replace("_", "-").partition("=")
-        if name == "--numa-binding":
-            mode = value if equals else (parts[at + 1] if at + 1 < len(parts) else "?")
-            return f"--numa-binding={mode}"
-    return None
+def _numa_binding(cmdline: Sequence[str]) -> str | None:
+    """`--numa-binding=MODE` as torchrun's command line gives it, not what its script is given."""
+    begin = options_begin(cmdline)
+    if begin is None:
+        return None
+    try:
+        mode = torchrun_options(cmdline[begin:]).numa_binding
+    except RefusedError:
+        return None
+    return None if mode is None else f"--numa-binding={mode}"

@@ -78,6 +78,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """Whom the user gave: pid, its device where he named one, whether it is the scheduler."""
     plan_name: _Text | None = None
     plan: _Plan | None = None
+    plan_dialect: _Number | None = None
+    """What the plan was read as; None: by its content, as in recordings of earlier versions."""
     """The plan's bytes, unread."""
     plan_source: _Text = ""
     redacted: bool = True

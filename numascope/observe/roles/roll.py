@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from numascope.observe.facts import MINDSPORE_LIBRARY
 from numascope.observe.jobs.kin import number_in
 from numascope.observe.jobs.objects import Job
 from numascope.observe.roles.classify import framework_of, roles_of
@@ -21,6 +22,9 @@ class Seat(NamedTuple):
     rank: int | None
     title: str
 
+
+_OF_ANY_PROGRAM: Final = frozenset({"process", "mpi", "slurm"})
+"""Jobs whose launcher says nothing of what it starts."""
 
 STRANGER = Seat("process", "other", None, "")
 """A process of no job."""
@@ -44,7 +48,7 @@ def call_roll(
     own: OwnNames | None = None,
 ) -> Roll:
     """The roles of these threads, by process; `cleaners` were cleaning processes before, `minddata` is what each rank's pipeline is bound to."""
-    seats = _seats(jobs, threads)
+    seats = _seats(jobs, processes, threads)
     mains, busiest = _mains(jobs, threads), _busiest(jobs, threads)
     roles: dict[int, tuple[Role, ...]] = {}
     comms: dict[int, str] = {}
@@ -96,13 +100,15 @@ def _busiest(jobs: Sequence[Job], threads: Mapping[int, Sequence[ThreadFacts]]) 
     }
 
 
-def _seats(jobs: Sequence[Job], threads: Mapping[int, Sequence[ThreadFacts]]) -> dict[int, Seat]:
+def _seats(
+    jobs: Sequence[Job], processes: Mapping[int, ProcessFacts], threads: Mapping[int, Sequence[ThreadFacts]]
+) -> dict[int, Seat]:
     """Ranks sit last: a process that is a rank is one whatever else it is."""
     seats: dict[int, Seat] = {}
     ranks: dict[int, Seat] = {}
     index = 0
     for job in jobs:
-        framework = _framework(job, threads)
+        framework = _framework(job, processes, threads)
         seats.update({pid: Seat(framework, "other", None, "") for pid in job.others})
         if job.launcher is not None:
             seats[job.launcher] = Seat(framework, "launcher", None, "launcher")
@@ -116,9 +122,13 @@ def _seats(jobs: Sequence[Job], threads: Mapping[int, Sequence[ThreadFacts]]) ->
     return {**seats, **ranks}
 
 
-def _framework(job: Job, threads: Mapping[int, Sequence[ThreadFacts]]) -> str:
-    """The job's framework; of a process that nobody launched, the one whose names its threads carry."""
-    if job.framework != "process":
+def _framework(job: Job, processes: Mapping[int, ProcessFacts], threads: Mapping[int, Sequence[ThreadFacts]]) -> str:
+    """The job's framework; where its launcher starts any program, or there is none, what its threads' names or its libraries tell."""
+    if job.framework not in _OF_ANY_PROGRAM:
         return job.framework
     comms = (thread.comm for pid in job.pids() for thread in threads.get(pid, ()))
-    return framework_of(comms) or job.framework
+    named = framework_of(comms)
+    if named is not None:
+        return named
+    tops = (processes[rank.pid] for rank in job.ranks if rank.pid in processes)
+    return "mindspore" if any(MINDSPORE_LIBRARY in one.libraries for one in tops) else job.framework
