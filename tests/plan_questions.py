@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.plan.check.objects import CheckFinding, HostFacts, JobFacts, Question
-from numascope.plan.check.run import Checked, check_document, check_plan, view_of
-from numascope.plan.given import allowed_cpus
+from numascope.plan.check.run import Checked, as_written, check_document, check_plan, view_of
+from numascope.plan.dialects.draft import Scene
+from numascope.plan.given import allowed_cpus, read_plan
 from numascope.plan.load import parse_plan
 from numascope.plan.make.seats import found_seats
 from numascope.plan.positions import read_json
@@ -45,6 +47,15 @@ def checked(data: bytes, machine: Machine, host: HostFacts = NO_FACTS, job: JobF
         return check_plan(asked)
     view = view_of(machine, asked.cpuset, host)
     return check_document("bind.json", read_json("bind.json", data), view, asked, None, has_mark=False)
+
+
+def checked_text(text: str, machine: Machine, host: HostFacts = NO_FACTS, mask: CpuSet | None = None) -> Checked:
+    """The whole check of a plan of any other form, as it is written in a file `plan`; `mask` is what the launcher may use."""
+    plan = as_written(read_plan("plan", text.encode(), Scene(machine)), text.encode())
+    seats = found_seats(machine, ("npu",), 1)
+    owners = owners_of(plan, machine, () if seats.are_dealt else seats.seats)
+    usable = allowed_cpus(machine)
+    return check_plan(Question(owners, usable, usable if mask is None else usable & mask, host))
 
 
 def told(findings: Sequence[CheckFinding]) -> list[tuple[str, str, str]]:

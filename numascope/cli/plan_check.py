@@ -20,12 +20,21 @@ from numascope.host.system.node_memory import read_node_memory
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.check.objects import DeviceIrqs, HostFacts, JobFacts, Question
-from numascope.plan.check.run import Checked, check_document, check_plan, is_for_mindspore, refused_by_torch, view_of
+from numascope.plan.check.run import (
+    Checked,
+    as_written,
+    check_document,
+    check_plan,
+    is_for_mindspore,
+    refused_by_torch,
+    view_of,
+)
+from numascope.plan.dialects.detect import dialect_of
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import is_document, plan_bytes, read_plan
 from numascope.plan.load import read_plan_document
 from numascope.plan.make.made import NoPlanError
-from numascope.plan.make.seats import Seats, found_seats, given_seats
+from numascope.plan.make.seats import Seat, Seats, found_seats, given_seats
 from numascope.plan.objects import Plan
 from numascope.plan.positions import Value
 from numascope.plan.why import owners_of
@@ -40,6 +49,8 @@ _MARK: Final = b"\xef\xbb\xbf"
 _V1_CPUS: Final = "sys/fs/cgroup/cpuset/cpuset.cpus"
 _V2_SIGN: Final = "sys/fs/cgroup/cgroup.controllers"
 _LEAST_WIDTH: Final = 40
+_WITHOUT_DEVICES: Final = ("vllm",)
+"""Dialects whose ranks compute on CPUs."""
 
 
 class Given(NamedTuple):
@@ -95,6 +106,8 @@ class _Scene(NamedTuple):
     host: HostFacts
     job: JobFacts | None
     threads: Mapping[str, int]
+    root: HostRoot | None
+    """Where the interrupts of the plan's devices are read, once these are known."""
 
 
 def _scene(given: Given, found: Found) -> _Scene:
@@ -106,9 +119,8 @@ def _scene(given: Given, found: Found) -> _Scene:
 
         job = job_facts(given.job, given.name)
     cpuset, mask = _usable(given, found, job)
-    where = (seats or _seats(machine, ("npu",))).seats
-    host = _host(found.root, [seat.address for seat in where if seat.address is not None], given.name)
-    return _Scene(machine, seats, cpuset, mask, host, job, _threads(given.threads))
+    host = _host(found.root, given.name)
+    return _Scene(machine, seats, cpuset, mask, host, job, _threads(given.threads), found.root)
 
 
 def _usable(given: Given, found: Found, job: JobFacts | None) -> tuple[CpuSet, CpuSet]:
@@ -133,16 +145,15 @@ def _threads(text: str | None) -> Mapping[str, int]:
         raise UsageError(str(error).replace("--roles", "--threads").replace("CPUs", "threads")) from None
 
 
-def _host(root: HostRoot | None, addresses: list[str], name: str) -> HostFacts:
+def _host(root: HostRoot | None, name: str) -> HostFacts:
     if root is None:
         return HostFacts(is_link=os.path.islink(name))
     has_v1: bool | None = root.read_if_there(_V1_CPUS, 1 << 16) is not None
     if not has_v1 and not root.is_live and root.read_if_there(_V2_SIGN, 1 << 12) is None:
         has_v1 = None
     tools = {tool: shutil.which(tool) is not None for tool in ("numactl", "taskset")} if root.is_live else None
-    irqs = tuple(DeviceIrqs(address, read_device_irqs(root, address)) for address in addresses)
     cache = {one.node: one.cache_kib for one in read_node_memory(root) if one.cache_kib is not None}
-    return HostFacts(has_v1, tools, irqs, cache, os.path.islink(name))
+    return HostFacts(has_v1, tools, None, cache, os.path.islink(name))
 
 
 def _seats(machine: Machine, kinds: tuple[str, ...]) -> Seats:
@@ -156,8 +167,8 @@ def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None
     path = safe_text(name)
     data = plan_bytes(name)
     document = _document(path, data) if dialect in (None, "mindspore") else None
-    # What torch and msrun compute depends on what their launcher may use.
-    seen = scene.machine._replace(cpus=scene.machine.cpus._replace(allowed=scene.mask))
+    allowed = scene.mask if _goes_by_mask(data, dialect) else scene.cpuset
+    seen = scene.machine._replace(cpus=scene.machine.cpus._replace(allowed=allowed))
     plan, refusal = None, None
     try:
         plan = read_plan(path, data, Scene(seen, scene.seats), dialect)
@@ -167,13 +178,25 @@ def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None
         if document is None:
             raise
         refusal = failure
-    question = None if plan is None else _question(plan, scene)
+    question = None if plan is None else _question(as_written(plan, data), scene)
     if document is not None:
         view = view_of(scene.machine, scene.cpuset, scene.host)
         mark = data.startswith(_MARK)
         return plan, check_document(path, document, view, question, refusal, has_mark=mark), refusal
     assert question is not None  # noqa: S101  (without a document what cannot be read was raised)
     return plan, check_plan(question), None
+
+
+def _goes_by_mask(data: bytes, dialect: str | None) -> bool:
+    """Whether what the form means depends on what its launcher may use itself: the others go past a mask, not past a cpuset."""
+    kind = dialect_of(data) if dialect is None else dialect
+    words = {
+        "torch": b"",
+        "torch_npu": b"",
+        "numactl": b"numactl",
+        "vllm": b"auto",
+    }  # the first of both tools names both
+    return kind in words and words[kind] in data
 
 
 def _document(path: str, data: bytes) -> Value | None:
@@ -185,10 +208,18 @@ def _document(path: str, data: bytes) -> Value | None:
 
 
 def _question(plan: Plan, scene: _Scene) -> Question:
+    seats = () if plan.dialect in _WITHOUT_DEVICES else _seats_of(plan, scene)
+    owners = owners_of(plan, scene.machine, seats)
+    host = scene.host
+    if scene.root is not None:
+        named = {seat.address for seat in seats if seat.address is not None}
+        host = host._replace(irqs=tuple(DeviceIrqs(one, read_device_irqs(scene.root, one)) for one in sorted(named)))
+    return Question(owners, scene.cpuset, scene.mask, host, scene.job, scene.threads)
+
+
+def _seats_of(plan: Plan, scene: _Scene) -> tuple[Seat, ...]:
     kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
-    seats = scene.seats or _seats(scene.machine, kinds)
-    owners = owners_of(plan, scene.machine, seats.seats)
-    return Question(owners, scene.cpuset, scene.mask, scene.host, scene.job, scene.threads)
+    return (scene.seats or _seats(scene.machine, kinds)).seats
 
 
 def run(given: Given) -> None:

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 from numascope import __version__
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.plan.check.objects import CheckFinding, JobFacts, Severity, plural
+from numascope.plan.check.objects import CheckFinding, JobFacts, plural
 from numascope.plan.check.run import Checked
-from numascope.plan.objects import SCHEDULER, Place, Plan
+from numascope.plan.given import TORCH
+from numascope.plan.objects import SCHEDULER, Place, Plan, Severity
 from numascope.review.outcome import FailOn, Outcome
 from numascope.show.canvas import text_cells, wrapped
 from numascope.show.document import Document
@@ -58,8 +59,11 @@ def outcome_of_check(told: Told) -> Outcome:
 
 
 def _is_partial(told: Told) -> bool:
+    """Where the machine, or what the job tells of its plan and its limits, could not all be read."""
     job = told.job
-    return told.machine.partial or (job is not None and job.framework != "process" and job.cpuset is None)
+    if job is None:
+        return told.machine.partial
+    return told.machine.partial or not job.is_readable or (job.framework != "process" and job.cpuset is None)
 
 
 def check_lines(told: Told, path: str, width: int) -> list[Line]:
@@ -102,14 +106,15 @@ def _head(told: Told, path: str, width: int) -> Iterator[Line]:
 
 def _finding(finding: CheckFinding, width: int) -> Iterator[Line]:
     first, *rest = finding.places
-    head = f"{_WORDS[finding.severity]:<8} {first}  {finding.rule}"
+    place = first.path if first.path.startswith(TORCH) else str(first)
+    head = f"{_WORDS[finding.severity]:<8} {place}  {finding.rule}"
     also = _also(first, rest)
     mark = Span(f"{_WORDS[finding.severity]:<8}", _HUES[finding.severity], bold=finding.severity == "error")
     if text_cells(head + also) <= width:
-        yield (mark, Span(f" {first}  {finding.rule}", bold=True), Span(also, "dim"))
+        yield (mark, Span(f" {place}  {finding.rule}", bold=True), Span(also, "dim"))
     else:
         yield (mark, Span(f" {finding.rule}", bold=True))
-        yield from _indented(f"{first}{also.replace('    ', '  ')}", width, "dim")
+        yield from _indented(f"{place}{also.replace('    ', '  ')}", width, "dim")
     yield from _indented(finding.text, width, "text")
     for text in finding.evidence:
         yield from _indented(text, width, "dim")

@@ -9,11 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from numascope.errors import InputError
+from numascope.host import parse
 from numascope.host.archive.paths import KEPT, PCI, PCI_FILES, Kept
 from numascope.host.archive.reduce import Aliases
 from numascope.host.pci.address import is_address
+from numascope.host.pci.devices import kind_of
+from numascope.host.pci.irqs import IRQS, MOST_IRQS, irq_numbers
 from numascope.host.root import MOST_BYTES, AbsentError, DeniedError, HostRoot
 from numascope.host.system import cgroups
+from numascope.host.system.interrupts import AFFINITIES, IRQ_DIRECTORY
 from numascope.host.system.isolation import read_partitioned
 from numascope.host.system.lists import CPU_DIRECTORY
 
@@ -33,6 +37,9 @@ _LONGEST_FILE: Final = 1 << 16
 _MOST_LINKS: Final = 40
 
 _SIGNS: Final = {"#": "[0-9]{1,9}", "@": "[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]", "~": ".{1,255}"}
+_WHOLE: Final = Kept("")
+"""For a file that is named outright, and kept whole."""
+
 _INTERFACES: Final = "sys/class/net"
 _VIRTUAL: Final = "/devices/virtual/"
 """Where links of bridges, tunnels and containers' ends lead: no hardware, and named by people."""
@@ -79,6 +86,7 @@ def gather(root: HostRoot) -> Capture:
     if not any(path.startswith(f"{CPU_DIRECTORY}/cpu") for path in gathering.directories):
         raise InputError(posixpath.join(root.path, CPU_DIRECTORY), "no cpuN directory: there is no machine to capture")
     gathering.add_cpuset()
+    gathering.add_interrupts()
     if root.is_live:
         gathering.add_architecture(os.uname().machine)
     return gathering.captured()
@@ -172,6 +180,24 @@ class _Gathering:
             raw = self._read(path, MOST_BYTES)
             if raw is not None:
                 self._keep(path, reduced(self._aliases, raw))
+
+    def add_interrupts(self) -> None:
+        """Of accelerators, without functions that are lent out: their message interrupts, and where each may go and does go."""
+        left = MOST_IRQS
+        for directory in [one for one in self.directories if self._is_accelerator(one)]:
+            numbers = irq_numbers(self._root, directory)[:left]
+            left -= len(numbers)
+            for number in numbers:
+                places = (f"{IRQ_DIRECTORY}/{number}/{name}" for name in AFFINITIES)
+                for path in (f"{directory}/{IRQS}/{number}", *places):
+                    self._add_file(path, _WHOLE)
+
+    def _is_accelerator(self, directory: str) -> bool:
+        if not is_address(directory.rpartition("/")[2]) or f"{directory}/physfn" in self._links:
+            return False
+        ids = [parse.hexadecimal(self._files.get(f"{directory}/{name}", b"")) for name in ("class", "vendor", "device")]
+        known = [one for one in ids if one is not None]
+        return len(known) == 3 and kind_of(known[0], known[1], known[2]) in ("gpu", "npu", "accelerator")
 
     def add_architecture(self, machine: str) -> None:
         """What `uname -m` says, in the file where hwloc looks for it in a copied root."""

@@ -13,7 +13,10 @@ from numascope.host.system.lists import read_value
 from numascope.host.text import safe_text
 
 INTERRUPTS: Final = "proc/interrupts"
-_IRQ: Final = "proc/irq"
+IRQ_DIRECTORY: Final = "proc/irq"
+AFFINITIES: Final = ("effective_affinity_list", "smp_affinity_list")
+"""Where an interrupt goes, and where it may go."""
+
 _MOST_BYTES: Final = 64 << 20
 """A line has 11 bytes a CPU: 1,024 CPUs with 5,000 interrupts."""
 
@@ -115,11 +118,11 @@ def _is_private(chip: bytes, number: bytes) -> bool:
 
 def read_irq_cpus(root: HostRoot, irq: int) -> CpuSet | None:
     """The CPUs that an interrupt goes to, else those that it may go to (Documentation/core-api/irq/irq-affinity.rst); None where neither can be read."""
-    effective = read_value(root, f"{_IRQ}/{irq}/effective_affinity_list", parse.some_ids)
-    return effective or read_value(root, f"{_IRQ}/{irq}/smp_affinity_list", parse.some_ids)
+    found = (read_value(root, f"{IRQ_DIRECTORY}/{irq}/{name}", parse.some_ids) for name in AFFINITIES)
+    return next(filter(None, found), None)
 
 
 def read_irq_node(root: HostRoot, irq: int) -> int | None:
     """The NUMA node of the interrupt's device, by `node` beside its affinity; None where the kernel knows none (-1)."""
-    node = read_value(root, f"{_IRQ}/{irq}/node", parse.decimal)
+    node = read_value(root, f"{IRQ_DIRECTORY}/{irq}/node", parse.decimal)
     return node if node is not None and node >= 0 else None

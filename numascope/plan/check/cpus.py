@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from numascope.cpuset import CpuSet
-from numascope.plan.check.objects import CheckFinding, Hit, Question, Severity, gathered, plural
+from numascope.plan.check.launcher import launcher_of
+from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, plural
+from numascope.plan.mindspore import WHOLE_PROCESS
 from numascope.plan.objects import Rule
 from numascope.plan.resolve import PYNATIVE_QUEUES
 from numascope.plan.why import role_words
-
-_REFUSING: Final = ("mindspore", "msrun")
-"""Dialects whose launcher ends where a single CPU of its plan is not there; others run on what is left."""
 
 
 def unusable_cpus(question: Question) -> tuple[CheckFinding, ...]:
@@ -36,25 +34,23 @@ def unusable_cpus(question: Question) -> tuple[CheckFinding, ...]:
 def _lost(
     question: Question, rule: str, lost_of: Callable[[CpuSet], CpuSet], words: str, known: str
 ) -> Iterator[CheckFinding]:
-    hits: dict[Severity, list[Hit]] = {"error": [], "warning": []}
+    """An error where the launcher refuses such CPUs, or where nothing else is left; torch_npu binds nobody, and starts all the same."""
+    launcher = launcher_of(question.owners.plan)
+    refused: list[Hit] = []
+    empty: list[Hit] = []
+    cut: list[Hit] = []
     for one in question.owners.plan.rules:
         lost = lost_of(one.cpus)
         if not lost:
             continue
-        left = one.cpus & question.cpuset
-        severity: Severity = "error" if _refuses(question) or not left else "warning"
         told = f"{plural(len(lost), 'CPU')} of {role_words(one)} {'is' if len(lost) == 1 else 'are'} {words}: {lost}"
-        hits[severity].append(Hit(one.place, told, "" if left or _refuses(question) else "nothing is left of it"))
-    outcome = (
-        "MindSpore ends before it starts anybody" if _refuses(question) else "the kernel binds to what is left, or not"
-    )
+        kind = refused if rule in launcher.refuses else cut if one.cpus & question.cpuset else empty
+        kind.append(Hit(one.place, told))
     remedy = f"plan CPUs of {question.cpuset or 'another machine'}"
-    for severity in ("error", "warning"):
-        yield from gathered(rule, severity, hits[severity], remedy, (known, outcome))
-
-
-def _refuses(question: Question) -> bool:
-    return question.owners.plan.dialect in _REFUSING
+    yield from gathered(rule, "error", refused, remedy, (known, launcher.refusal))
+    starts = question.owners.plan.dialect == "torch_npu"
+    yield from gathered(rule, "warning" if starts else "error", empty, remedy, (known, launcher.nothing))
+    yield from gathered(rule, "warning", cut, remedy, (known, launcher.cut))
 
 
 def unusable_nodes(question: Question) -> tuple[CheckFinding, ...]:
@@ -71,9 +67,10 @@ def unusable_nodes(question: Question) -> tuple[CheckFinding, ...]:
         if (rule.nodes & known) - able:
             empty.append(Hit(rule.place, f"node {(rule.nodes & known) - able} of {role_words(rule)} has no usable CPU"))
     remedy = f"name a node of {able}"
+    outcome = launcher_of(question.owners.plan).node
     return (
-        *gathered("node-absent", "error", absent, remedy, (f"this machine has the nodes {known or 'none'}",)),
-        *gathered("node-empty", "error", empty, remedy, ("numactl --cpunodebind is refused there (EINVAL)",)),
+        *gathered("node-absent", "error", absent, remedy, (f"this machine has the nodes {known or 'none'}", outcome)),
+        *gathered("node-empty", "error", empty, remedy, ("the kernel refuses to run a process there (EINVAL)",)),
     )
 
 
@@ -110,8 +107,11 @@ def isolated_cpus(question: Question) -> tuple[CheckFinding, ...]:
 
 
 def _one_thread_each(question: Question, rule: Rule) -> bool:
-    """Whether MindSpore binds each thread of this role to one CPU."""
-    if question.owners.plan.dialect != "mindspore":
+    """Whether each thread of this role is bound to one CPU: by MindSpore, by vLLM, or where torch_npu pins a thread."""
+    dialect = question.owners.plan.dialect
+    if dialect == "vllm" or (dialect == "torch_npu" and rule.role != WHOLE_PROCESS):
+        return True
+    if dialect not in ("mindspore", "numascope", "mindformers"):
         return False
     fixed = rule.role == "runtime" and question.owners.plan.fixed_actors
     return fixed or (rule.role == "pynative" and len(rule.cpus) >= len(PYNATIVE_QUEUES))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
+from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, plural
@@ -12,6 +13,15 @@ from numascope.plan.make.seats import Seat
 from numascope.plan.objects import Place, Subject
 from numascope.plan.resolve import rule_cpus
 from numascope.plan.why import Owners
+
+_BY_ORDER: Final = ("numactl", "taskset", "rankfile", "slurm")
+"""Dialects that name ranks and no devices, of which there may be more or fewer."""
+
+_STARTS: Final = {
+    "torch": "no rank is started on it",
+    "torch_npu": "a rank there gets a slice by its number, which may be another's",
+}
+"""What a rank on a device that is not named gets, where that is not nothing."""
 
 
 def far_devices(question: Question) -> tuple[CheckFinding, ...]:
@@ -26,7 +36,7 @@ def far_devices(question: Question) -> tuple[CheckFinding, ...]:
     far: dict[Subject, Seat] = {}
     for subject, nodes in homes.items():
         seat = owners.seats.get(subject.device) if subject.device is not None else None
-        if seat is None or seat.node is None or seat.node in nodes or nodes & _nearest(owners, seat.node):
+        if seat is None or seat.node is None or seat.node in nodes or nodes & _nearest(question, seat.node):
             continue
         far[subject] = seat
         where = "" if seat.address is None else f" {seat.address}"
@@ -37,10 +47,12 @@ def far_devices(question: Question) -> tuple[CheckFinding, ...]:
     return gathered("dev-far", "info", hits, remedy)
 
 
-def _nearest(owners: Owners, node: int) -> CpuSet:
+def _nearest(question: Question, node: int) -> CpuSet:
     """The device's own node, or where that has no CPU to use the nearest that has."""
-    able = [one.id for one in owners.machine.nodes if one.cpus]
-    return CpuSet.of(by_distance(owners.machine, node, able)[:1])
+    machine = question.owners.machine
+    usable = (question.cpuset & question.mask) - machine.cpus.isolated - machine.cpus.partitioned
+    able = [one.id for one in machine.nodes if one.cpus & usable]
+    return CpuSet.of(by_distance(machine, node, able)[:1])
 
 
 def _nodes(owners: Owners, subject: Subject) -> CpuSet:
@@ -70,8 +82,12 @@ def _swaps(owners: Owners, far: Mapping[Subject, Seat], homes: Mapping[Subject, 
         then = _far_sum(owners, (far[one], homes[other]), (far[other], homes[one]))
         if now is not None and then is not None and then < now:
             used |= {one, other}
-            pairs.append(f"{one.device} and {other.device}")
-    return f"swap the CPUs and memory of {', of '.join(pairs)}: each comes nearer" if pairs else ""
+            pairs.append(f"{one} and {other}")
+    return (
+        f"swap the CPUs{' and memory' if owners.memory else ''} of {', of '.join(pairs)}: each comes nearer"
+        if pairs
+        else ""
+    )
 
 
 def _far_sum(owners: Owners, *wishes: tuple[Seat, CpuSet]) -> int | None:
@@ -95,25 +111,35 @@ def odd_devices(question: Question) -> tuple[CheckFinding, ...]:
     absent = [subject for subject in named if subject.device not in owners.seats]
     npus = any(device.kind == "npu" for device in owners.machine.devices)
     refuses = owners.plan.dialect == "mindspore" and npus
-    outcome = (
-        "MindSpore ends before it starts anybody, as npu-smi tells the highest number" if refuses else "nobody gets it"
-    )
+    by_order = owners.plan.dialect in _BY_ORDER
+    outcome = "nobody gets it"
+    if refuses:
+        outcome = "MindSpore ends before it starts anybody, as npu-smi tells the highest number"
+    elif by_order:
+        outcome = "ranks are told by their order here, and there are more of them than devices"
     hits = [
         Hit(_any_place(owners, subject), f"{subject} is not on this machine, which has devices {known}")
         for subject in absent
     ]
     found = gathered(
         "dev-absent",
-        "error" if refuses else "warning",
+        "error" if refuses else "info" if by_order else "warning",
         hits,
-        "leave it out, or name it with --device N=WHERE",
+        "nothing to do where several ranks share a device"
+        if by_order
+        else "leave it out, or name it with --device N=WHERE",
         (outcome,),
     )
-    missing = known - CpuSet.of(subject.device for subject in named if subject.device is not None)
+    named_numbers = {subject.device for subject in named}
+    missing = CpuSet.of(one for one in known if one not in named_numbers)
     if not missing or not named:
         return found
     text = f"{plural(len(missing), 'device')} of this machine {'is' if len(missing) == 1 else 'are'} not in the plan: {missing}"
-    hit = Hit(_any_place(owners, named[0]), text, "a rank there starts unbound, without a word")
+    hit = Hit(
+        _any_place(owners, named[0]),
+        text,
+        _STARTS.get(owners.plan.dialect, "a rank there starts unbound, without a word"),
+    )
     return (*found, *gathered("dev-missing", "info", [hit], "nothing to do where no rank has it"))
 
 

@@ -42,6 +42,16 @@ class View(NamedTuple):
     tools: Mapping[str, bool] | None = None
 
 
+class Affinity(NamedTuple):
+    """Module → the CPUs that set_cpu_affinity binds its threads to, an empty set for none; or the exception that it ends with.
+
+    No modules and no exception: it logs a warning and binds nothing.
+    """
+
+    modules: Mapping[str, CpuSet]
+    exception: str | None = None
+
+
 class Judgement(NamedTuple):
     """All problems in MindSpore's order of asking, and process → the words that stand before its command."""
 
@@ -51,6 +61,8 @@ class Judgement(NamedTuple):
     memory_mode: Mode
     devices: Mapping[str, Entry]
     """Process → its entry in "bind_cpu", by the name that MindSpore knows it by."""
+    affinities: Mapping[int, Affinity]
+    """Device with such an entry → what set_cpu_affinity(bind_file=…) does in its rank, started by msrun."""
 
     def first(self, *stages: Stage) -> Problem | None:
         """The first problem of one of these stages."""

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler
-from numascope.plan.objects import Place, Rule
+from numascope.plan.make.lscpu import unread_nodes
+from numascope.plan.objects import Place, Plan, Rule, Severity
 from numascope.plan.why import role_words
+
+_WITHOUT: Final = {
+    "torch": "torchrun --numa-binding ends every rank without it",
+    "numactl": "the line fails, and its rank does not start",
+    "taskset": "the line fails, and its rank does not start",
+    "msrun": "msrun then binds nobody by it, and says so in its log",
+}
+"""What happens where the tool of a dialect is not there."""
 
 
 def launcher_refusals(question: Question) -> tuple[CheckFinding, ...]:
     """`numactl-refuses`, `tool-missing`: what ends a rank before its program begins."""
-    return (*_outside_mask(question), *_missing_numactl(question))
+    return (*_outside_mask(question), *_missing_tool(question))
 
 
 def _outside_mask(question: Question) -> Iterator[CheckFinding]:
@@ -36,12 +46,38 @@ def _by_numactl(question: Question, rule: Rule) -> bool:
     return "numactl" in plan.dialect or plan.dialect == "torch"
 
 
-def _missing_numactl(question: Question) -> Iterator[CheckFinding]:
+def _missing_tool(question: Question) -> Iterator[CheckFinding]:
+    """Tools that are not installed; of the bind JSON MindSpore's own answer says so."""
     plan, tools = question.owners.plan, question.host.tools
-    if plan.dialect != "torch" or tools is None or tools.get("numactl", True):
-        return
-    hit = Hit(Place(plan.path, 1, 1), "numactl is not installed", "torchrun --numa-binding ends every rank without it")
-    yield from gathered("tool-missing", "error", [hit], "install numactl")
+    for tool in _tools(plan) if tools is not None else ():
+        if tools is None or tools.get(tool, True):
+            continue
+        written = [rule.place for rule in plan.rules] + [rule.place for rule in plan.memory]
+        place = Place(plan.path, 1, 1) if plan.dialect == "torch" or not written else written[0]
+        severity: Severity = "warning" if plan.dialect == "msrun" else "error"
+        hit = Hit(place, f"{tool} is not installed", _WITHOUT[plan.dialect])
+        yield from gathered("tool-missing", severity, [hit], f"install {tool}, or start ranks with numascope run")
+
+
+def _tools(plan: Plan) -> tuple[str, ...]:
+    """The tools by which the launcher binds."""
+    if plan.dialect == "msrun":
+        by_numactl = ("numactl",) if plan.memory else ()
+        return (*by_numactl, *(("taskset",) if any(rule.cpus for rule in plan.rules) else ()))
+    return {"torch": ("numactl",), "numactl": ("numactl",), "taskset": ("taskset",)}.get(plan.dialect, ())
+
+
+def unread_cpuset(question: Question) -> tuple[CheckFinding, ...]:
+    """`cgroup-v1`: the one file by which msrun's objects and set_cpu_affinity know CPUs, without which they bind nobody."""
+    plan = question.owners.plan
+    if plan.dialect not in ("msrun", "mindformers") or question.host.has_v1_cpuset is not False:
+        return ()
+    bound = next((rule for rule in plan.rules if rule.cpus), None)
+    if bound is None:
+        return ()
+    text = "MindSpore up to 2.10 knows CPUs by /sys/fs/cgroup/cpuset/cpuset.cpus of cgroup v1, which is not there"
+    hit = Hit(bound.place, text, "it then binds nobody, and says so in its log")
+    return gathered("cgroup-v1", "info", [hit], "bind by numactl lines instead: numascope plan convert --to numactl")
 
 
 def linked_file(question: Question) -> tuple[CheckFinding, ...]:
@@ -61,13 +97,9 @@ def unread_lscpu(question: Question) -> tuple[CheckFinding, ...]:
     plan = question.owners.plan
     if plan.dialect != "msrun" or not plan.rules:
         return ()
-    odd = [
-        str(node.id)
-        for node in question.owners.machine.nodes
-        if not node.cpus or any(first == last for first, last in node.cpus.ranges())
-    ]
+    odd = unread_nodes(question.owners.machine)
     if not odd:
         return ()
-    text = f"msrun cannot read the CPUs of node {', '.join(odd[:8])} from lscpu: it takes ranges such as 0-23 alone"
+    text = f"msrun cannot read the CPUs of node {odd} from lscpu: it takes ranges such as 0-23 alone"
     hit = Hit(plan.rules[0].place, text, "true then deals CPUs without a look at devices and nodes, or fails")
     return gathered("lscpu", "info", [hit], "give the CPUs of each device instead of true")

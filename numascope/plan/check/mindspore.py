@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from numascope.plan.check.judged import SETTINGS, Judgement, Problem, Stage
-from numascope.plan.check.objects import CheckFinding, Hit, Severity, gathered
+from numascope.plan.check.objects import CheckFinding, Hit, gathered
 from numascope.plan.mindspore import MODULES, SECTIONS
-from numascope.plan.objects import Place
+from numascope.plan.objects import Place, Severity
 from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import nearest
 
@@ -25,7 +25,12 @@ _RULES: Mapping[Stage, tuple[str, str]] = {
 
 def refusals(path: str, judgement: Judgement, found: Sequence[CheckFinding]) -> Iterator[CheckFinding]:
     """A finding for each thing that MindSpore fails at, but ids that `found`, by rules on the machine, has at the same place."""
-    told = {place for finding in found if finding.rule.startswith(_OF_IDS) for place in finding.places}
+    told = {
+        place
+        for finding in found
+        if finding.rule.startswith(_OF_IDS) and finding.severity == "error"
+        for place in finding.places
+    }
     has_absent_device = any(finding.rule == "dev-absent" for finding in found)
     hits: dict[tuple[str, Severity, str, str], list[Hit]] = {}
     for one in judgement.problems:
@@ -207,9 +212,9 @@ def outcome_words(judgement: Judgement) -> str:
 
 
 def _later_modules(judgement: Judgement) -> list[str]:
-    """The modules that some device has, which only the job itself binds."""
-    found = {name for entry in judgement.devices.values() for name, one in _modules(entry).items() if one.value.data}
-    return [name for name in MODULES if name != "main" and name in found and judgement.cpu_mode == "cpu"]
+    """The modules that some rank binds itself."""
+    found = {name for one in judgement.affinities.values() for name, cpus in one.modules.items() if cpus}
+    return [name for name in MODULES if name in found]
 
 
 def _is_of_version(problem: Problem) -> bool:

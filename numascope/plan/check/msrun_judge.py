@@ -2,55 +2,50 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from numascope.plan.check.judged import Judgement, Mode, Problem, View
+from numascope.plan.check.judged import Judgement, Mode, Problem, Stage, View
+from numascope.plan.check.msrun_affinity import affinities_of
+from numascope.plan.check.msrun_keys import MODES, key_problems, mode_text, renamed
 from numascope.plan.check.msrun_prefix import prefix_of
-from numascope.plan.check.msrun_values import module_problems, node_problems
+from numascope.plan.check.msrun_values import module_problems, node_problems, start_problems
 from numascope.plan.mindspore import SECTIONS
 from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import nearest
 
-_KEY: Final = re.compile(r"device(_?)([0-9]{1,9})")
 _ARGUMENT: Final = "ArgumentTypeError"
-_MODES: Final[Mapping[str, tuple[Mode, ...]]] = {
-    "bind_cpu_mode": ("cpu", "numa", "none"),
-    "bind_memory_mode": ("numa", "none"),
-}
 
 
 def judge(document: Value, view: View, *, has_mark: bool = False) -> Judgement:
     """What MindSpore would do with this file on such a host; `has_mark`: it begins with a byte order mark."""
-    problems = list(_reading(document, has_mark=has_mark))
+    problems = list(_reading(document, view, has_mark=has_mark))
     top = document.data if isinstance(document.data, Mapping) else {}
     config = top["bind_config"].value.data if "bind_config" in top else {}
     settings = config if isinstance(config, Mapping) else {}
-    cpu_mode, memory_mode = _mode(settings, "bind_cpu_mode"), _mode(settings, "bind_memory_mode")
+    modes = _mode(settings, "bind_cpu_mode"), _mode(settings, "bind_memory_mode")
     if not top or "bind_config" not in top:
-        return Judgement(tuple(problems), {}, "none", "none", {})
-    devices = _renamed(top, "bind_cpu", view, problems)
-    memory = _renamed(top, "bind_memory", view, problems)
-    problems += _host(document, view, cpu_mode, memory_mode)
-    problems += _sections(top, cpu_mode, memory_mode)
-    if cpu_mode == "cpu":
-        problems += [one for name, entry in devices.items() for one in module_problems(name, entry.value, view)]
-    if cpu_mode == "numa":
-        problems += [
-            one for name, entry in devices.items() for one in node_problems(name, entry.value, view, "bind_cpu")
-        ]
-    if memory_mode == "numa":
-        problems += [
-            one for name, entry in memory.items() for one in node_problems(name, entry.value, view, "bind_memory")
-        ]
+        return Judgement(tuple(problems), {}, "none", "none", {}, {})
+    devices, memory = renamed(top, "bind_cpu"), renamed(top, "bind_memory")
+    for section in SECTIONS[1:]:
+        problems += key_problems(top, section, view)
+    problems += _host(document, view, *modes)
+    problems += _section(top, "bind_cpu", modes[0])
+    for name, entry in devices.items():
+        if modes[0] == "cpu":
+            problems += module_problems(name, entry.value, view)
+        elif modes[0] == "numa":
+            problems += node_problems(name, entry.value, view, "bind_cpu")
+    problems += _section(top, "bind_memory", modes[1])
+    for name, entry in memory.items() if modes[1] == "numa" else ():
+        problems += node_problems(name, entry.value, view, "bind_memory")
+    problems += [one for name, entry in devices.items() if modes[0] == "cpu" for one in start_problems(name, entry)]
     problems += _fixed_actors(settings)
-    modes = (cpu_mode, memory_mode)
     prefixes = {name: prefix_of(modes, devices.get(name), memory.get(name)) for name in (*devices, *memory)}
-    return Judgement(tuple(problems), prefixes, cpu_mode, memory_mode, devices)
+    return Judgement(tuple(problems), prefixes, *modes, devices, affinities_of(document, view).by_device)
 
 
-def _reading(document: Value, *, has_mark: bool) -> Iterator[Problem]:
+def _reading(document: Value, view: View, *, has_mark: bool) -> Iterator[Problem]:
     """What argparse refuses, and what is taken for the short form of the command line."""
     if has_mark:
         yield Problem("reads", _ARGUMENT, document, "the file begins with a byte order mark", "save it without")
@@ -62,61 +57,44 @@ def _reading(document: Value, *, has_mark: bool) -> Iterator[Problem]:
         if top:
             entry = next(iter(top.values()))
             text = 'there is no "bind_config", so the file is taken for the short form of the command line'
-            yield Problem("checks", "ValueError", entry, text, 'add "bind_config": {"bind_cpu_mode": "cpu"}')
+            stage, kind = _short_form_end(top, view)
+            yield Problem(stage, kind, entry, text, 'add "bind_config": {"bind_cpu_mode": "cpu"}')
         return
     config = top["bind_config"].value
     if not isinstance(config.data, Mapping):
         yield Problem("reads", _ARGUMENT, config, f'"bind_config" is {config}', 'write {"bind_cpu_mode": "cpu"}')
         return
-    for name, allowed in _MODES.items():
-        if name in config.data and _mode_text(config.data[name].value) not in allowed:
+    for name, allowed in MODES.items():
+        if name in config.data and mode_text(config.data[name].value) not in allowed:
             value = config.data[name].value
-            guess = nearest(_mode_text(value), allowed)
+            guess = nearest(mode_text(value), allowed)
             yield Problem(
                 "reads", _ARGUMENT, value, f'"{name}" is {value}{guess}', f"write {', '.join(map(quoted, allowed))}"
             )
 
 
-def _mode_text(value: Value) -> str:
-    return value.data.lower() if isinstance(value.data, str) else ""
+def _short_form_end(top: Mapping[str, Entry], view: View) -> tuple[Stage, str]:
+    """How a file ends whose sections are taken for processes, and whose entries for lists of nodes."""
+    for entry in top.values():
+        data = entry.value.data
+        if not isinstance(data, str | tuple | Mapping):
+            return "checks", "TypeError"
+        words = [one.data if isinstance(one, Value) else one for one in data]
+        if not all(isinstance(one, str) for one in words):
+            return "checks", "TypeError"
+        for piece in filter(None, ",".join(map(str, words)).split(",")):
+            try:
+                ends = [int(end) for end in piece.split("-", 1)]
+            except ValueError:
+                return "checks", "ValueError"
+            if view.nodes is not None and any(end not in view.nodes for end in ends):
+                return "checks", "RuntimeError"
+    return "starts", "ValueError"
 
 
 def _mode(settings: Mapping[str, Entry], name: str) -> Mode:
-    text = _mode_text(settings[name].value) if name in settings else "none"
-    return next((mode for mode in _MODES[name] if mode == text), "none")
-
-
-def _renamed(top: Mapping[str, Entry], section: str, view: View, problems: list[Problem]) -> dict[str, Entry]:
-    """The entries by the names that they are looked up by: `device_N` becomes `deviceN`, and wins over it."""
-    value = top[section].value if section in top else None
-    if value is None or not isinstance(value.data, Mapping):
-        return {}
-    found: dict[str, Entry] = {}
-    underscored: set[str] = set()
-    for key, entry in value.data.items():
-        matched = _KEY.fullmatch(key)
-        if key == "scheduler":
-            found[key] = entry
-        elif matched is None:
-            text = f'{quoted(key)} in "{section}" is neither a device nor the scheduler'
-            problems.append(
-                Problem("checks", "ValueError", entry, text, f'write "scheduler" or "device0"{_meant(key)}')
-            )
-        else:
-            if view.highest_device is not None and int(matched[2]) > view.highest_device:
-                text = f"{quoted(key)} is above the last device, {view.highest_device}"
-                problems.append(Problem("checks", "ValueError", entry, text, "leave it out", is_id=True))
-            name = f"device{int(matched[2])}" if matched[1] else key
-            if matched[1] or name not in underscored:
-                found[name] = entry
-            if matched[1]:
-                underscored.add(name)
-    return found
-
-
-def _meant(key: str) -> str:
-    digits = re.search(r"[0-9]+\Z", key[-9:])
-    return nearest(key, ("scheduler",) if digits is None else (f"device{int(digits[0])}",))
+    text = mode_text(settings[name].value) if name in settings else "none"
+    return next((mode for mode in MODES[name] if mode == text), "none")
 
 
 def _host(document: Value, view: View, cpu_mode: Mode, memory_mode: Mode) -> Iterator[Problem]:
@@ -131,13 +109,14 @@ def _host(document: Value, view: View, cpu_mode: Mode, memory_mode: Mode) -> Ite
         text = "there is no cpuset.cpus of cgroup v1, by which alone it knows its CPUs"
         remedy = "start the ranks with numascope plan make --to numactl, or mount cgroup v1's cpuset"
         yield Problem("checks", "RuntimeError", document, text, remedy, is_host=True)
+    if needed["numactl"] and view.nodes is not None and not view.nodes:
+        text = "there is no node that has both CPUs and memory"
+        yield Problem("checks", "RuntimeError", document, text, "bind by CPUs alone: bind_cpu_mode cpu", is_host=True)
 
 
-def _sections(top: Mapping[str, Entry], cpu_mode: Mode, memory_mode: Mode) -> Iterator[Problem]:
-    for section, mode in zip(SECTIONS[1:], (cpu_mode, memory_mode), strict=True):
-        value = top[section].value if section in top else None
-        if mode == "none" or value is None or value.data is None or isinstance(value.data, Mapping):
-            continue
+def _section(top: Mapping[str, Entry], section: str, mode: Mode) -> Iterator[Problem]:
+    value = top[section].value if section in top else None
+    if mode != "none" and value is not None and not isinstance(value.data, Mapping):
         yield Problem("checks", "TypeError", value, f'"{section}" is {value}', 'write an object such as {"device0": …}')
 
 

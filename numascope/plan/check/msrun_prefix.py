@@ -11,15 +11,15 @@ from numascope.plan.positions import Entry
 def prefix_of(modes: tuple[Mode, Mode], cpus: Entry | None, memory: Entry | None) -> tuple[str, ...]:
     """The words of one process by the modes for CPUs and memory and by its two entries; empty: it starts unbound."""
     cpu_mode, memory_mode = modes
-    bound = _written(memory) if memory_mode == "numa" else ""
-    membind = ("--membind", bound) if bound else ()
+    bound = _written(memory) if memory_mode == "numa" else None
+    membind = () if bound is None else ("--membind", bound)
     if cpu_mode == "cpu":
         main = _main(cpus)
-        if not bound:
+        if bound is None:
             return ("taskset", "-c", main) if main else ()
         return ("numactl", *membind, *(("--physcpubind", main) if main else ()))
-    node = _written(cpus) if cpu_mode == "numa" else ""
-    nodebind = ("--cpunodebind", node) if node else ()
+    node = _written(cpus) if cpu_mode == "numa" else None
+    nodebind = () if node is None else ("--cpunodebind", node)
     return ("numactl", *membind, *nodebind) if membind or nodebind else ()
 
 
@@ -30,7 +30,7 @@ def _main(entry: Entry | None) -> str:
     return "" if main is None or not isinstance(main.value.data, str) else main.value.data.replace(" ", "")
 
 
-def _written(entry: Entry | None) -> str:
-    """A node as numactl gets it: Python's text of the value, spaces and all."""
+def _written(entry: Entry | None) -> str | None:
+    """A node as numactl gets it: Python's text of the value, spaces and all, the empty text too; None: null, or not there."""
     data = None if entry is None else entry.value.data
-    return str(data) if isinstance(data, str | int) and data != "" else ""
+    return str(data) if isinstance(data, str | int) else None

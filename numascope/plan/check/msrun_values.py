@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from numascope.cpuset import LARGEST_ID, BadIdListError, CpuSet
 from numascope.plan.check.judged import Problem, View
+from numascope.plan.check.msrun_keys import is_looked_up
 from numascope.plan.positions import Entry, Value, quoted
-from numascope.plan.ranges import read_ids
+from numascope.plan.ranges import LONGEST_LIST, is_read_by_numactl, read_ids
 
-_CPUS = 'write a CPU list in quotes such as "0-3,8"'
-_NODES = 'write a node such as 0 or "0-1"'
+_CPUS: Final = 'write a CPU list in quotes such as "0-3,8"'
+_NODES: Final = 'write a node such as 0 or "0-1"'
+
+
+class ListRefusedError(Exception):
+    """A list that MindSpore ends at, in numascope's words."""
+
+
+def taken_ids(data: str | int) -> CpuSet | None:
+    """The ids that MindSpore reads from a list or number; None: some that no machine has; ListRefusedError.
+
+    It goes by Python's int(), which takes `+1`, `1_0` and a comma between spaces too.
+    """
+    if isinstance(data, int):
+        return CpuSet.of((int(data),)) if 0 <= data <= LARGEST_ID else None
+    try:
+        return read_ids(data)
+    except BadIdListError as failure:
+        if len(data) > LONGEST_LIST:
+            return CpuSet()
+        plain = _plain(data)
+        if plain is None:
+            raise ListRefusedError(failure.problem) from None
+    try:
+        return read_ids(plain)
+    except BadIdListError:
+        return None
+
+
+def _plain(text: str) -> str | None:
+    """The same ids in the strict form; None where MindSpore refuses the text."""
+    if ",," in text or text.startswith(",") or text.endswith(","):
+        return None
+    pieces = []
+    for piece in text.split(","):
+        ends = piece.split("-") if piece.strip() else []
+        try:
+            numbers = [int(end) for end in ends]
+        except ValueError:
+            return None
+        if len(numbers) > 2 or numbers != sorted(numbers):
+            return None
+        pieces += ["-".join(map(str, numbers))] if numbers else []
+    return ",".join(pieces)
 
 
 def module_problems(process: str, value: Value, view: View) -> Iterator[Problem]:
@@ -21,20 +66,24 @@ def module_problems(process: str, value: Value, view: View) -> Iterator[Problem]
         yield Problem("checks", "TypeError", value, f"{process} is {value}", 'write an object such as {"main": "0-7"}')
         return
     for module, entry in value.data.items():
-        yield from _module(process, module, entry, view)
+        one, name = entry.value, f"{quoted(module)} of {process}"
+        if one.data is not None:
+            yield from _listed(one, name, view.cpus, "CPU", _CPUS)
+        is_word = isinstance(one.data, bool) and not (module == "main" and one.data)
+        if (one.data is None or is_word) and process != "scheduler" and is_looked_up(process):
+            remedy = 'write "" for no CPUs' if one.data is None else _CPUS
+            yield Problem("binds", "ValueError", one, f"{name} is {one}", remedy)
 
 
-def _module(process: str, module: str, entry: Entry, view: View) -> Iterator[Problem]:
-    value, name = entry.value, f"{quoted(module)} of {process}"
-    if value.data is None:
-        if process != "scheduler":
-            yield Problem("binds", "ValueError", value, f"{name} is null", 'write "" for no CPUs')
+def start_problems(process: str, entry: Entry) -> Iterator[Problem]:
+    """A "main" that is a number: refused only where the process's command is put together, and 0 not even there."""
+    modules = entry.value.data
+    main = modules["main"].value if isinstance(modules, Mapping) and "main" in modules else None
+    if main is None or not isinstance(main.data, int) or not main.data or not is_looked_up(process):
         return
-    listed = list(_listed(value, name, view.cpus, "CPU", _CPUS))
-    yield from listed
-    if not listed and module == "main" and isinstance(value.data, int) and value.data:
-        text = f"{name} is {value} and not a text"
-        yield Problem("starts", "ValueError", value, text, f'write "{value}" in quotes')
+    stage: Final = "checks" if process == "scheduler" else "starts"
+    text = f'"main" of {process} is {main} and not a text'
+    yield Problem(stage, "ValueError", main, text, f'write "{int(main.data)}" in quotes')
 
 
 def node_problems(process: str, value: Value, view: View, section: str) -> Iterator[Problem]:
@@ -42,30 +91,32 @@ def node_problems(process: str, value: Value, view: View, section: str) -> Itera
     if value.data is None:
         return
     name = f'{process} in "{section}"'
+    found = list(_listed(value, name, view.nodes, "node", _NODES))
+    yield from found
+    if found or not is_looked_up(process):
+        return
     if isinstance(value.data, bool):
         yield Problem("runs", "numactl", value, f"{name} is {value}, which is handed on to numactl", _NODES)
-        return
-    yield from _listed(value, name, view.nodes, "node", _NODES)
-    if isinstance(value.data, str) and value.data.strip() and " " in value.data:
-        text = f"{name} is {value}: its spaces are handed on to numactl"
-        yield Problem("runs", "numactl", value, text, f'write "{value.data.replace(" ", "")[:60]}"')
+    elif isinstance(value.data, str) and not is_read_by_numactl(value.data):
+        spaceless = re.sub(r"\s", "", value.data)[:60]
+        remedy = f'write "{spaceless}"' if spaceless else "leave it out, or write null"
+        yield Problem("runs", "numactl", value, f"{name} is {value}, which is handed on to numactl as it is", remedy)
 
 
 def _listed(value: Value, name: str, available: CpuSet | None, word: str, expected: str) -> Iterator[Problem]:
     """Type, form, and whether every id is there."""
     data = value.data
-    if isinstance(data, int):
-        ids = CpuSet.of((int(data),)) if 0 <= data <= LARGEST_ID else None
-    elif isinstance(data, str):
-        try:
-            ids = read_ids(data)
-        except BadIdListError as failure:
-            yield Problem("checks", "ValueError", value, f"{name} is {value}: {failure.problem}", expected)
-            return
-    else:
+    if not isinstance(data, int | str):
         yield Problem("checks", "TypeError", value, f"{name} is {value}", expected)
         return
-    lost = None if ids is None else ids - available if available is not None else CpuSet()
-    if lost is None or lost:
-        text = f"{word} {value if lost is None else lost} of {name} is not available"
-        yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is", is_id=lost is not None)
+    try:
+        ids = taken_ids(data)
+    except ListRefusedError as failure:
+        yield Problem("checks", "ValueError", value, f"{name} is {value}: {failure}", expected)
+        return
+    if ids is None:
+        text = f"{name} is {value}: no machine has it, expected numbers from 0 to {LARGEST_ID}"
+        yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is available")
+    elif available is not None and ids - available:
+        text = f"{word} {ids - available} of {name} is not available"
+        yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is", is_id=True)

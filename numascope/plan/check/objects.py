@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.plan.objects import Place, Rule, Subject
+from numascope.plan.objects import Place, Rule, Severity, Subject
 from numascope.plan.positions import MOST_VALUES
 from numascope.plan.why import Owners
-
-Severity = Literal["error", "warning", "info"]
 
 MOST_LINES: Final = 8
 """So many cases of one finding are told in full; the others keep their places."""
@@ -81,6 +79,12 @@ class JobFacts(NamedTuple):
     """The largest OMP_NUM_THREADS of its ranks."""
     loaders: int = 0
     """The most processes that one rank has started."""
+    is_readable: bool = True
+    """Whether its environment may be read, which names its plan."""
+    file_hash: str | None = None
+    """The text hash of what now lies at `plan_path`, as the job sees it."""
+    is_gone: bool = False
+    """Whether the job sees no file there any more."""
 
 
 class Question(NamedTuple):

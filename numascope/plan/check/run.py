@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
@@ -13,31 +13,29 @@ from numascope.plan.check.cpus import isolated_cpus, unusable_cpus, unusable_nod
 from numascope.plan.check.devices import far_devices, odd_devices
 from numascope.plan.check.job import job_faults
 from numascope.plan.check.judged import View
-from numascope.plan.check.launch import launcher_refusals, linked_file, unread_lscpu
+from numascope.plan.check.launch import launcher_refusals, linked_file, unread_cpuset, unread_lscpu
 from numascope.plan.check.memory import bound_memory, missing_memory
 from numascope.plan.check.mindspore import outcome_words, refusals, silent_faults
 from numascope.plan.check.msrun_judge import judge
-from numascope.plan.check.objects import CheckFinding, Hit, HostFacts, Question, Severity, gathered, shortened
-from numascope.plan.check.overlap import paired_cores, scheduler_slice, shared_cpus, split_cores
+from numascope.plan.check.noted import noted
+from numascope.plan.check.objects import CheckFinding, Hit, HostFacts, Question, gathered, shortened
+from numascope.plan.check.overlap import scheduler_slice, shared_cpus
+from numascope.plan.check.siblings import paired_cores, split_cores
 from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
-from numascope.plan.dialects.slurm import WHOLE_HOST
 from numascope.plan.make.made import NoPlanError
-from numascope.plan.mindspore import OWN_KEY, SECTIONS
-from numascope.plan.objects import Place, Plan
+from numascope.plan.mindspore import OWN_KEY, SECTIONS, WHOLE_PROCESS
+from numascope.plan.objects import Place, Plan, Severity
 from numascope.plan.positions import Value
 
 _RULES: Final[tuple[Callable[[Question], Sequence[CheckFinding]], ...]] = (
     unusable_cpus, unusable_nodes, isolated_cpus, shared_cpus, split_cores, paired_cores, scheduler_slice, spread_roles,
     bound_memory, missing_memory, far_devices, odd_devices, few_cpus, launcher_refusals, linked_file, unread_lscpu,
-    job_faults, idle_cpus, device_interrupts,
+    unread_cpuset, job_faults, idle_cpus, device_interrupts,
 )  # fmt: skip
 
 _WEIGHT: Final[dict[Severity, int]] = {"error": 0, "warning": 1, "info": 2}
-_REMEDY: Final = "docs/plans.md says what this form means"
-_REMEDIES: Final = {"msrun": "give a key for each worker, in the order of the workers: device0, device1, …"}
-_NOTE: Final = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9}):(?P<column>[0-9]{1,9}): (?P<text>.+)", re.DOTALL)
 
 
 class Checked(NamedTuple):
@@ -75,12 +73,26 @@ def check_document(
     return Checked(_sorted(found), shortened(outcome_words(judgement)), is_usable=question is not None or binds_nobody)
 
 
+def as_written(plan: Plan, data: bytes) -> Plan:
+    """The plan of these bytes without what its reader adds: vLLM's threads and process are one list, and a rank is started on named NPUs."""
+    rules = plan.rules
+    if plan.dialect == "vllm":
+        rules = tuple(rule for rule in rules if rule.role != WHOLE_PROCESS)
+    elif plan.dialect == "torch_npu":
+        lines = data.decode(errors="replace").split("\n")
+        named = {
+            place
+            for place in {rule.place for rule in rules}
+            if lines[place.line - 1 :][:1] and lines[place.line - 1].startswith("npu", place.column - 1)
+        }
+        rules = tuple(rule for rule in rules if rule.place in named) or rules
+    return replace(plan, rules=rules)
+
+
 def check_plan(question: Question) -> Checked:
     """A plan of any other dialect: its reader's notes, and every rule on the machine."""
     ruled = list(_ruled(question))
-    told = {place for one in ruled if one.severity == "error" for place in one.places}
-    noted = [one for one in _noted(question.owners.plan) if one.places[0] not in told]
-    return Checked(_sorted([*noted, *ruled]), None, is_usable=True)
+    return Checked(_sorted([*noted(question.owners.plan, ruled), *ruled]), None, is_usable=True)
 
 
 def refused_by_torch(path: str, refusal: NoPlanError) -> Checked:
@@ -98,18 +110,6 @@ def _unread(path: str, refusal: InputError) -> tuple[CheckFinding, ...]:
 def _ruled(question: Question) -> Iterator[CheckFinding]:
     for rule in _RULES:
         yield from rule(question)
-
-
-def _noted(plan: Plan) -> Iterator[CheckFinding]:
-    """What the reader of the dialect found odd; a note where it is so of every such plan, as of torch's modes."""
-    for note in plan.notes:
-        matched = _NOTE.fullmatch(note)
-        place = Place(plan.path, 1, 1)
-        if matched is not None:
-            place = Place(matched["path"], int(matched["line"]), int(matched["column"]))
-        text = note if matched is None else matched["text"]
-        severity: Severity = "info" if plan.dialect == "torch" or text == WHOLE_HOST else "warning"
-        yield from gathered("reading", severity, [Hit(place, text)], _REMEDIES.get(plan.dialect, _REMEDY))
 
 
 def _sorted(found: Sequence[CheckFinding]) -> tuple[CheckFinding, ...]:

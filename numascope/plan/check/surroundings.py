@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numascope.cpuset import CpuSet
-from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_hot, plural
+from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, plural
 from numascope.plan.objects import Place, Rule
 from numascope.plan.why import role_words
 
@@ -37,21 +37,32 @@ def _cut(cpus: CpuSet) -> str:
 
 
 def device_interrupts(question: Question) -> tuple[CheckFinding, ...]:
-    """`irq`: interrupts of the plan's devices that go to one planned CPU and no other, hot roles first."""
+    """`irq`: interrupts of the plan's devices that go to one planned CPU and no other."""
     owners = question.owners
     wanted = {seat.address: seat for seat in owners.seats.values() if seat.address is not None}
-    hits: dict[tuple[str, Rule], list[int]] = {}
+    hits: dict[tuple[str, Rule], list[tuple[int, int]]] = {}
     for device in question.host.irqs or ():
         if device.address not in wanted:
             continue
         for irq, cpus in device.cpus.items():
             for rule in owners.rules_of(cpus.first)[:1] if len(cpus) == 1 else ():
-                hits.setdefault((device.address, rule), []).append(irq)
+                hits.setdefault((device.address, rule), []).append((irq, cpus.first))
     found = []
-    for (address, rule), irqs in sorted(hits.items(), key=lambda one: not is_hot(one[0][1])):
-        named = CpuSet.of(irq for irq in irqs if irq < 1 << 16)
-        text = f"{plural(len(irqs), 'interrupt')} of {wanted[address]} {'goes' if len(irqs) == 1 else 'go'} to CPUs of {role_words(rule)}"
-        found.append(Hit(rule.place, text, f"IRQ {named}"))
-    return gathered(
-        "irq", "info", found, "move them to CPUs in no role: numactl has no say, /proc/irq/N/smp_affinity_list has"
-    )
+    for (address, rule), pairs in hits.items():
+        irqs, cpus = CpuSet.of(irq for irq, _ in pairs if irq < 1 << 16), CpuSet.of(cpu for _, cpu in pairs)
+        text = f"{plural(len(pairs), 'interrupt')} of {wanted[address]} {'goes' if len(pairs) == 1 else 'go'} to CPU {_cut(cpus)} of {role_words(rule)}"
+        found.append(Hit(rule.place, text, f"IRQ {_cut(irqs)}"))
+    if not found:
+        return ()
+    (address, _), pairs = min(hits.items(), key=lambda one: _order(one[0][1].place))
+    where = _free_near(question, wanted[address].node)
+    remedy = f"as root: echo LIST > /proc/irq/{pairs[0][0]}/smp_affinity_list, where LIST is CPUs in no role{where}; irqbalance may undo it"
+    return gathered("irq", "info", found, remedy)
+
+
+def _free_near(question: Question, node: int | None) -> str:
+    """`, such as 168-175`: the CPUs of a node, else of any, that nobody has."""
+    machine = question.owners.machine
+    free = question.cpuset - question.owners.planned - machine.cpus.isolated - machine.cpus.partitioned
+    near = CpuSet.of(cpu for cpu in free if machine.node_of.get(cpu) == node)
+    return f", such as {_cut(near or free)}" if free else ""

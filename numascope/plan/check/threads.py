@@ -13,6 +13,9 @@ from numascope.plan.why import role_words
 _INHERITS = {"loader": ("minddata", "main", "any"), "omp": ("main", "any")}
 """Threads that no list of a MindSpore plan names, and the roles whose CPUs they have."""
 
+_BOUND_BY_MINDSPORE = ("mindspore", "numascope", "mindformers")
+"""Dialects whose runtime and pynative lists MindSpore's own threads are bound by."""
+
 
 def few_cpus(question: Question) -> tuple[CheckFinding, ...]:
     """`few-queues`, `few-actors`, `few-cpus`: threads that share a CPU, or that MindSpore reads past the list for."""
@@ -20,7 +23,7 @@ def few_cpus(question: Question) -> tuple[CheckFinding, ...]:
 
 
 def _queues(question: Question) -> tuple[CheckFinding, ...]:
-    if question.owners.plan.dialect != "mindspore":
+    if question.owners.plan.dialect not in _BOUND_BY_MINDSPORE:
         return ()
     hits = [
         Hit(rule.place, f"{role_words(rule)} has {plural(len(rule.cpus), 'CPU')}, its queues take {len(PYNATIVE_QUEUES)} by position")
@@ -34,24 +37,28 @@ def _queues(question: Question) -> tuple[CheckFinding, ...]:
 
 
 def _actors(question: Question) -> tuple[CheckFinding, ...]:
-    """A warning where idle cores on the same node would do, else a note."""
+    """A warning where idle cores on the same node would do, else a note; a note where the actors may move within the list."""
     owners = question.owners
-    if owners.plan.dialect != "mindspore" or not owners.plan.fixed_actors:
+    if owners.plan.dialect not in _BOUND_BY_MINDSPORE:
         return ()
+    fixed = owners.plan.fixed_actors
     actors = bound_actors(len(owners.machine.cpus.online))
     avoidable: list[Hit] = []
     forced: list[Hit] = []
     for rule in owners.plan.rules:
         if rule.role != "runtime" or not rule.cpus or len(rule.cpus) >= len(actors):
             continue
-        text = f"{role_words(rule)} has {plural(len(rule.cpus), 'CPU')} for {len(actors)} threads, which take one each in turn"
-        sharing = [name for at, name in enumerate(actors) if at % len(rule.cpus) == 0]
-        hit = Hit(rule.place, text, f"on CPU {rule.cpus.first}: {', '.join(sharing)}")
-        (avoidable if _idle_beside(question, rule) > len(actors) - len(rule.cpus) else forced).append(hit)
+        words = "take one each in turn" if fixed else "share them"
+        text = f"{role_words(rule)} has {plural(len(rule.cpus), 'CPU')} for {len(actors)} threads, which {words}"
+        sharing = [name for at, name in enumerate(actors) if not fixed or at % len(rule.cpus) == 0]
+        where = f"on CPU {rule.cpus.first if fixed else rule.cpus}: {', '.join(sharing)}"
+        is_avoidable = fixed and _idle_beside(question, rule) > len(actors) - len(rule.cpus)
+        (avoidable if is_avoidable else forced).append(Hit(rule.place, text, where))
     remedy = f"give runtime {len(actors)} CPUs"
+    other = ', or say "actor_thread_fix_bind": false' if fixed else ""
     return (
         *gathered("few-actors", "warning", avoidable, f"{remedy}: there are idle cores on its node"),
-        *gathered("few-actors", "info", forced, f'{remedy}, or say "actor_thread_fix_bind": false'),
+        *gathered("few-actors", "info", forced, f"{remedy}{other}"),
     )
 
 

@@ -14,10 +14,12 @@ import pytest
 from captures import expected
 from roots import system_root
 
+from numascope.cpuset import CpuSet
 from numascope.errors import InputError
 from numascope.host.archive.gather import gather
 from numascope.host.archive.pack import usual_name, write_capture
 from numascope.host.archive.root import open_archive
+from numascope.host.pci.irqs import MOST_IRQS, read_device_irqs
 from numascope.host.root import HostRoot
 from numascope.machine.build import build_machine
 from numascope.machine.objects import Machine, Node
@@ -154,6 +156,48 @@ def test_each_file_is_read_once(whose: Path) -> None:
     gather(Counting(str(whose)))
     in_sys = [path for path in reads if path.startswith("sys/devices")]
     assert len(in_sys) == len(set(in_sys)) > 5
+
+
+def test_the_interrupts_of_accelerators_are_kept_and_no_other_device_s(tmp_path: Path) -> None:
+    bus = "sys/devices/pci0000:00"
+    for path, text in {
+        "sys/devices/system/cpu/cpu0/topology/core_id": "0\n",
+        f"{bus}/0000:00:01.0/class": "0x120000\n", f"{bus}/0000:00:01.0/vendor": "0x19e5\n",
+        f"{bus}/0000:00:01.0/device": "0xd802\n", f"{bus}/0000:00:01.0/msi_irqs/41": "msix\n",
+        f"{bus}/0000:00:01.0/msi_irqs/42": "msix\n",
+        f"{bus}/0000:00:02.0/class": "0x010802\n", f"{bus}/0000:00:02.0/vendor": "0x8086\n",
+        f"{bus}/0000:00:02.0/device": "0x0a54\n", f"{bus}/0000:00:02.0/msi_irqs/43": "msix\n",
+        "proc/irq/41/effective_affinity_list": "5\n", "proc/irq/41/smp_affinity_list": "0-7\n",
+        "proc/irq/41/spurious": "count 0\n", "proc/irq/42/smp_affinity_list": "3\n",
+        "proc/irq/43/smp_affinity_list": "4\n",
+    }.items():  # fmt: skip
+        (tmp_path / "root" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / path).write_text(text)
+    devices = tmp_path / "root/sys/bus/pci/devices"
+    devices.mkdir(parents=True)
+    for name in ("0000:00:01.0", "0000:00:02.0"):
+        (devices / name).symlink_to(f"../../../devices/pci0000:00/{name}")
+    captured = gather(HostRoot(str(tmp_path / "root")))
+    write_capture(captured, str(tmp_path / "capture.tar.gz"))
+    expected_irqs = {41: CpuSet.parse("5"), 42: CpuSet.parse("3")}
+    for root in (HostRoot(str(tmp_path / "root")), open_archive(str(tmp_path / "capture.tar.gz"))):
+        assert read_device_irqs(root, "0000:00:01.0") == expected_irqs
+    assert [path for path in sorted(captured.files) if "irq" in path] == [
+        "proc/irq/41/effective_affinity_list", "proc/irq/41/smp_affinity_list", "proc/irq/42/smp_affinity_list",
+        f"{bus}/0000:00:01.0/msi_irqs/41", f"{bus}/0000:00:01.0/msi_irqs/42",
+    ]  # fmt: skip
+
+
+def test_a_device_with_more_interrupts_than_any_has_fills_no_capture(tmp_path: Path) -> None:
+    root = system_root(tmp_path, {"cpu/cpu0/topology/core_id": "0\n"})
+    for at in range(3):
+        device = tmp_path / f"sys/bus/pci/devices/0000:00:0{at}.0"
+        (device / "msi_irqs").mkdir(parents=True)
+        for name, text in (("class", "0x030200"), ("vendor", "0x10de"), ("device", "0x2330")):
+            (device / name).write_text(text)
+        for irq in range(2_000):
+            (device / f"msi_irqs/{at * 2_000 + irq}").touch()
+    assert sum("msi_irqs" in path for path in gather(root).files) == MOST_IRQS
 
 
 def test_every_cpu_keeps_its_link_to_a_clock_that_all_share(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from shapes import GIB_KIB, Shape, machine
 from numascope.cpuset import CpuSet
 from numascope.plan.check.cpus import isolated_cpus, unusable_cpus, unusable_nodes
 from numascope.plan.check.devices import far_devices, odd_devices
-from numascope.plan.check.job import job_faults
 from numascope.plan.check.launch import launcher_refusals, linked_file
 from numascope.plan.check.memory import bound_memory, missing_memory
 from numascope.plan.check.objects import DeviceIrqs, HostFacts, JobFacts
-from numascope.plan.check.overlap import paired_cores, scheduler_slice, shared_cpus, split_cores
+from numascope.plan.check.overlap import scheduler_slice, shared_cpus
+from numascope.plan.check.siblings import paired_cores, split_cores
 from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
@@ -106,12 +106,23 @@ def test_a_core_split_between_devices_is_a_warning_and_within_one_a_note() -> No
     assert split_cores(question(one(main="0,8", runtime="1"), two)) == ()
 
 
+def test_devices_that_share_a_whole_node_split_no_core() -> None:
+    two = machine(THREADS, devices=(0, 1))
+    assert split_cores(question(document({"device0": 1, "device1": 1}, mode="numa"), two)) == ()
+    four = machine(Shape(1, 1, 1, 2, threads=4))
+    assert split_cores(question(document({"device0": {"main": "0-7"}, "device1": {"main": "0-7"}}), four)) == ()
+
+
 def test_both_threads_of_a_core_in_a_hot_role_are_a_note() -> None:
     two = machine(THREADS)
     assert told(paired_cores(question(one(main="0-1,8"), two))) == [
         ("smt-pair", "info", "main of device0 has all threads of 1 core: 0,8")
     ]
     assert paired_cores(question(one(main="0-1", minddata="2,10"), two)) == ()
+    four = machine(Shape(1, 1, 1, 2, threads=4))
+    assert told(paired_cores(question(one(main="1,5"), four))) == [
+        ("smt-pair", "info", "main of device0 has several threads of 1 core: 1,3,5,7")
+    ]
 
 
 def test_a_role_is_told_by_its_widest_reach_where_one_part_would_hold_it() -> None:
@@ -174,7 +185,7 @@ def test_far_devices_that_would_both_gain_are_told_to_swap() -> None:
     found = far_devices(question(plan, SERVER))
     assert rules(found) == [("dev-far", "info")]
     assert found[0].text == "device0 runs on node 2, its device 0000:00:00.0 is near node 0: distance 24"
-    assert found[0].remedy == "swap the CPUs and memory of 0 and 1: each comes nearer"
+    assert found[0].remedy == "swap the CPUs of device0 and device1: each comes nearer"
     assert len(found[0].places) == 2
 
 
@@ -244,37 +255,5 @@ def test_idle_cpus_are_listed_and_those_beside_a_hot_role_apart() -> None:
 def test_interrupts_of_a_device_on_a_planned_cpu_are_told_with_its_role() -> None:
     irqs = (DeviceIrqs("0000:00:00.0", {40: CpuSet.parse("2"), 41: CpuSet.parse("9"), 42: CpuSet.parse("0-31")}),)
     found = device_interrupts(question(one(main="0-3"), SERVER, HostFacts(irqs=irqs)))
-    assert told(found) == [("irq", "info", "1 interrupt of device 0 (0000:00:00.0) goes to CPUs of main of device0")]
+    assert told(found) == [("irq", "info", "1 interrupt of device 0 (0000:00:00.0) goes to CPU 2 of main of device0")]
     assert found[0].evidence == ("IRQ 40",)
-
-
-def job_of(data: bytes, **changed: object) -> JobFacts:
-    plan = question(data, SERVER).owners.plan
-    job = JobFacts(7, "mindspore", "/data/bind.json", plan.text_sha256, "/data/bind.json", None, None)
-    return job._replace(**changed)  # type: ignore[arg-type]  # each test names fields of JobFacts
-
-
-def test_the_very_file_of_a_job_has_no_finding() -> None:
-    data = one(main="0-3")
-    assert job_faults(question(data, SERVER, job=job_of(data))) == ()
-
-
-def test_one_blank_more_than_the_job_was_started_with_is_an_error() -> None:
-    data = one(main="0-3")
-    found = job_faults(question(data + b" ", SERVER, job=job_of(data)))
-    assert rules(found) == [("job-hash", "error")]
-    assert found[0].text == "the file was changed since job 7 was started with it"
-
-
-def test_the_same_text_under_another_path_is_refused_by_the_job() -> None:
-    data = one(main="0-3")
-    assert rules(job_faults(question(data, SERVER, job=job_of(data, real_path="/tmp/link.json")))) == [
-        ("job-path", "warning")
-    ]
-
-
-def test_another_plan_than_the_job_s_own_is_a_warning_and_none_a_note() -> None:
-    data = one(main="0-3")
-    other = job_of(data, plan_hash="0" * 64, real_path="/data/other.json")
-    assert rules(job_faults(question(data, SERVER, job=other))) == [("job-hash", "warning")]
-    assert rules(job_faults(question(data, SERVER, job=job_of(data, plan_hash=None)))) == [("job-plan", "info")]
