@@ -24,6 +24,7 @@ _WINDOW_S: Final = 1.0
 @click.option("-o", "--output", "path", required=True, type=FilePath(), help="A new file; .nsr by custom.")
 @click.option("--for", "for_s", type=Duration(0.1), default=None, help="How long; until the job ends, or Ctrl-C.")
 @click.option("--plan", type=FilePath(), default=None, help="Keep this plan with it instead of the job's own.")
+@options.dialect()
 @options.match()
 @options.interval(0.1)
 @options.roles()
@@ -34,6 +35,7 @@ def record(
     path: str,
     for_s: float | None,
     plan: str | None,
+    dialect: str | None,
     match: str | None,
     interval_s: float,
     roles: str | None,
@@ -59,6 +61,7 @@ def record(
         interval_s=interval_s,
         window_s=_WINDOW_S,
         own=own_names(roles),
+        dialect=dialect,
         pick=pick_job if has_user() else None,
     )
     try:

@@ -21,6 +21,7 @@ from numascope.observe.recording.replay import RECORDING_ENDS, Replay
 from numascope.observe.roles.names import Name, OwnNames
 from numascope.observe.roles.objects import ROLES
 from numascope.observe.select import Wanted
+from numascope.plan.dialects.detect import DIALECTS
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import plan_bytes, read_plan
 from numascope.review.report import Report
@@ -44,6 +45,7 @@ def header_of(session: Session, *, redacted: bool) -> Header:
         wanted=[(one.pid, one.device, one.scheduler) for one in question.wanted],
         plan_name=None if question.plan is None else question.plan.path.rpartition("/")[2],
         plan=session.plan_data,
+        plan_dialect=None if question.plan is None else question.plan.dialect,
         plan_source=question.plan_source,
         redacted=redacted,
         roles={} if question.own is None else question.own.rows,
@@ -185,7 +187,8 @@ def _judged(
     if plan_path is not None:
         plan, source = read_plan(safe_text(plan_path), plan_bytes(plan_path), Scene(first), dialect), "given"
     elif header.plan is not None:
-        plan = read_plan(header.plan_name or "the recorded plan", header.plan, Scene(first), dialect)
+        kept = header.plan_dialect if header.plan_dialect in DIALECTS else None
+        plan = read_plan(header.plan_name or "the recorded plan", header.plan, Scene(first), dialect or kept)
     wanted = tuple(targets) or tuple(Wanted(pid, device, scheduler) for pid, device, scheduler in header.wanted)
     if not wanted:
         raise UsageError(f"{recording.path}: names no process that was watched: give the PID")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from numascope.cpuset import CpuSet
@@ -15,29 +13,28 @@ from numascope.machine.objects import Machine
 from numascope.plan.dialects.detect import dialect_of
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.dialects.mindformers import read_mindformers
-from numascope.plan.dialects.prefixes import read_prefixes
+from numascope.plan.dialects.prefixes import launcher_cpus, read_prefixes
 from numascope.plan.dialects.rankfile import read_rankfile
 from numascope.plan.dialects.slurm import read_slurm
 from numascope.plan.dialects.torch_npu import read_torch_npu
+from numascope.plan.dialects.torchrun import rank_count, read_torchrun
 from numascope.plan.dialects.vllm import read_vllm
 from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.make.made import Made, NoPlanError
-from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
 from numascope.plan.make.seats import Seats, first_ranks, found_seats, has_accelerator
 from numascope.plan.make.torch_modes import MODES
-from numascope.plan.make.torch_plan import TorchWish, make_torch
+from numascope.plan.make.torch_plan import TorchWish, make_torch, torch_notes
 from numascope.plan.mindspore import OWN_KEY
-from numascope.plan.msrun_options import Auto, Options, read_msrun_options
-from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
+from numascope.plan.msrun_line import read_msrun_line
+from numascope.plan.objects import SCHEDULER, MemoryRule, Note, Place, Plan, Rule, Subject
 from numascope.plan.source import nearest
 
 TORCH: Final = "torch:"
 """Before a mode of torch, as the name of a plan."""
 
-_NO_DEVICE: Final = "torch binds by device, and no accelerator is seen here: plan explain takes --device 0=PCI-ADDRESS"
+_NO_DEVICE: Final = "torch binds by device, and no accelerator is seen here: --device 0=PCI-ADDRESS says where one is"
 
 _LONGEST_LINE: Final = 1 << 16
-_MOST_WORKERS: Final = 65_536
 
 _READERS: Final[Mapping[str, Callable[[str, bytes, Scene], Plan]]] = {
     "torch_npu": read_torch_npu, "mindformers": read_mindformers, "vllm": read_vllm, "rankfile": read_rankfile,
@@ -88,77 +85,12 @@ def read_command_line(path: str, data: bytes, machine: Machine, seats: Seats | N
         raise InputError(
             path, f"a command line of over {_LONGEST_LINE >> 10} KiB: keep the binding options alone", 1, 1
         )
-    try:
-        words = shlex.split(data.decode(), comments=True) or [""]
-    except UnicodeDecodeError:
-        raise InputError(path, "is not UTF-8: save the command line as UTF-8", 1, 1) from None
-    except ValueError:
-        raise InputError(path, "a quote or backslash of the command line is not closed", 1, 1) from None
-    options = _options(words[1:])
-    if words[0].rpartition("/")[2] == "torchrun" or "numa_binding" in options:
-        mode = options.get("numa_binding")
-        if mode is None:
-            raise InputError(path, "this torchrun binds nothing: it has no --numa-binding", 1, 1)
-        if mode not in MODES:
-            raise InputError(path, f"--numa-binding: {_no_mode(mode)}", 1, 1)
-        ranks = _count(path, options, ("nproc_per_node",))
-        return torch_plan(path, mode, machine, seats, ranks)
-    return _msrun_plan(path, options, machine, seats, is_msrun=words[0].rpartition("/")[2] == "msrun")
-
-
-def _options(words: list[str]) -> Mapping[str, str]:
-    """Option → value, of `--name=value` and `--name value`; dashes within names as underscores."""
-    found: dict[str, str] = {}
-    for at, word in enumerate(words):
-        if not word.startswith("--"):
-            continue
-        name, equals, value = word[2:].partition("=")
-        found[name.replace("-", "_")] = value if equals else words[at + 1] if at + 1 < len(words) else ""
-    return found
-
-
-def _count(path: str, options: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    """The first of these options that is given, as a number; None where torchrun counts devices itself."""
-    name = next((name for name in names if name in options), None)
-    if name is None or options[name] in ("auto", "gpu", "cpu"):
-        return None
-    text = options[name]
-    if not text.isdecimal() or len(text) > 6 or not 1 <= int(text) <= _MOST_WORKERS:
-        raise InputError(path, f'--{name} is "{safe_text(text[:40])}": expected a number of ranks', 1, 1)
-    return int(text)
-
-
-def _msrun_plan(
-    path: str, options: Mapping[str, str], machine: Machine, seats: Seats | None, *, is_msrun: bool
-) -> Plan:
-    core, numa = options.get("bind_core"), options.get("bind_numa")
-    if core is None and numa is None:
-        asked = "neither --bind_core nor --bind_numa" + ("" if is_msrun else ", nor torchrun's --numa-binding")
-        raise InputError(path, f"this {'msrun' if is_msrun else 'text'} binds nothing: it has {asked}", 1, 1)
-    if numa is not None and not numa.lstrip().startswith(("{", "[")) and numa.lower() not in ("true", "false"):
-        raise InputError(path, f'--bind_numa names the file "{safe_text(numa)}": give that file as the plan', 1, 1)
-    workers = _count(path, options, ("local_worker_num", "worker_num"))
-    core_auto: Auto | None = None
-    numa_auto: Auto | None = None
-    if "true" in ((core or "").lower(), (numa or "").lower()):
-        there = seats or found_seats(machine, ("npu",), workers or 1)
-        number = len(there.seats) if workers is None else workers
-        allowed = allowed_cpus(machine)
-        devices = () if there.are_dealt else there.seats
-        core_auto = auto_cores(machine, allowed, devices, number) if (core or "").lower() == "true" else None
-        numa_auto = auto_nodes(machine, devices, number) if (numa or "").lower() == "true" else None
-    found = read_msrun_options(path, Options(core, numa, workers), core_auto, numa_auto)
-    return replace(found, notes=(*found.notes, *_refused(found, machine)))
-
-
-def _refused(plan: Plan, machine: Machine) -> Iterator[str]:
-    """Ids that are not there, for which msrun ends before it starts anybody."""
-    nodes = CpuSet.of(node.id for node in machine.nodes)
-    for rule in plan.rules:
-        strange = rule.cpus - allowed_cpus(machine) if rule.nodes is None else rule.nodes - nodes
-        if strange:
-            word = "CPU" if rule.nodes is None else "node"
-            yield f"{rule.place}: {word} {strange} is not there or not allowed here: msrun ends with an error"
+    found = read_torchrun(path, data)
+    if found is not None:
+        held = launcher_cpus(path, found.before, Scene(machine, seats))
+        there = machine if held is None else machine._replace(cpus=machine.cpus._replace(allowed=held))
+        return torch_plan(path, found.mode, there, seats, rank_count(path, found.ranks, allowed_cpus(there)))
+    return read_msrun_line(path, data, Scene(machine, seats))
 
 
 def allowed_cpus(machine: Machine) -> CpuSet:
@@ -179,12 +111,19 @@ def torch_plan(path: str, mode: str, machine: Machine, seats: Seats | None, rank
     there = seats or found_seats(machine, ("gpu",), ranks)
     if there.are_dealt:
         raise NoPlanError(_NO_DEVICE)
+    if ranks is not None and ranks > len(there.seats):
+        number = len(there.seats)
+        raise NoPlanError(
+            f"torchrun --numa-binding={mode} fails here for local rank {number}: it counts {number} "
+            f"device{'' if number == 1 else 's'} (AssertionError: Invalid device id)"
+        )
     wish = TorchWish(mode, allowed_cpus(machine), there, first_ranks(there, ranks), strict=True)
-    return plan_of_made(path, "torch", make_torch(machine, wish))
+    made = make_torch(machine, wish)
+    return plan_of_made(path, "torch", made, torch_notes(machine, wish, made))
 
 
-def plan_of_made(path: str, dialect: str, made: Made) -> Plan:
-    """A made plan as one that was read, all of it in one place."""
+def plan_of_made(path: str, dialect: str, made: Made, notes: tuple[Note, ...] = ()) -> Plan:
+    """A made plan as one that was read, all of it in one place; of its notes those that a check should judge."""
     place = Place(path, 1, 1)
     digest = hashlib.sha256(path.encode()).hexdigest()
     rules = [
@@ -205,5 +144,5 @@ def plan_of_made(path: str, dialect: str, made: Made) -> Plan:
         fixed_actors=made.fixed_actors,
         rules=tuple(rules),
         memory=tuple(memory),
-        notes=made.notes,
+        notes=notes,
     )

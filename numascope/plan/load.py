@@ -14,7 +14,7 @@ from numascope.plan.positions import LARGEST_FILE_BYTES, Value, read_json
 
 DIALECTS = (
     'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '
-    "and the dialects that numascope plan convert --help names"
+    "and the dialects that --dialect lists"
 )
 
 _COMMENTED_JSON = re.compile(rb"(?:#[^\n]*+\n\s*+)++\{")
@@ -53,6 +53,8 @@ def _likeness(document: Value) -> str:
     if isinstance(document.data, Mapping):
         lists = [key for key, entry in document.data.items() if isinstance(entry.value.data, tuple)]
         if any(key == "scheduler" or key.startswith("device") for key in lists):
-            return "this is the short form for msrun's command line, not a file"
+            return (
+                "this is the short form of msrun's command line: write it as msrun --bind_core='…' or --bind_numa='…'"
+            )
         return 'this object has none of the keys "bind_config", "bind_cpu", "bind_memory"'
     return f"the file holds {document}"

@@ -13,18 +13,33 @@ DIALECTS: Final = (
 )  # fmt: skip
 """Every dialect that is read."""
 
-_FIRST_COMMAND = re.compile(rb"(?:\s|#[^\n]*\n)*(?:\S*/)?(msrun|torchrun)(?:\s|\\\n)")
+_ASSIGNED = rb"(?:(?:export[ \t]+)?[A-Za-z_][A-Za-z0-9_]{0,60}=[^\s'\"]{0,200}(?:\s|#[^\n]*\n)+){0,20}+"
+_FIRST_COMMAND = re.compile(rb"(?:\s|#[^\n]*\n)*(?:" + _ASSIGNED + rb"(?:\S*/)?(msrun)|(?:\S*/)?(torchrun))(?:\s|\\\n)")
+_TORCHRUN = re.compile(
+    rb"(?:\s|#[^\n]*\n)*"
+    + _ASSIGNED
+    + rb"(?:\S*/)?(?:torchrun|python[0-9.]{0,8}(?:[ \t]+-[A-Za-z]{1,4}){0,4}[ \t]+torch\.distributed\.(?:run|launch))\s"
+)
+_STARTS_TORCH = re.compile(rb"(?:^|[\s/(])(?:torchrun|torch\.distributed\.(?:run|launch))[ \t]")
+_BINDS = re.compile(rb"[ \t]--numa[-_]b")
 _TORCH = re.compile(rb"torch:[^\s]{0,40}\s*")
 _SIGNS: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
     ("rankfile", re.compile(rb"^[ \t]*rank[ \t]+[^\s=]{1,40}[ \t]*=", re.MULTILINE)),
     (
         "slurm",
-        re.compile(rb"(?:--cpu[-_]bind[= ]|SLURM_CPU_BIND=)['\"]?(?:[a-z]{1,9},){0,4}(?:map|mask)_?(?:cpu|ldom)[:=]"),
+        re.compile(
+            rb"(?:--cpu[-_]bind[= ]|SLURM_CPU_BIND=)['\"]?(?:[a-z_]{1,10},){0,4}(?:map|mask)_?(?:cpu|ldom)[:=]",
+            re.IGNORECASE,
+        ),
     ),
     ("torch_npu", re.compile(rb"(?<![A-Za-z0-9_])" + torch_npu.NAME.encode() + b"=")),
     ("vllm", re.compile(rb"(?<![A-Za-z0-9_])" + vllm.NAME.encode() + b"=")),
-    ("mindformers", re.compile(rb"^[ ]{0,40}" + mindformers.KEY.encode() + rb"[ ]*:", re.MULTILINE)),
-    ("numactl", re.compile(rb"^[^#\n]{0,400}?(?:^|[\s/)])(?:numactl|taskset)[ \t]", re.MULTILINE)),
+    (
+        "mindformers",
+        re.compile(rb"(?:^|[{,])[ ]{0,40}['\"]?" + mindformers.KEY.encode() + rb"['\"]?[ ]*:", re.MULTILINE),
+    ),
+    ("numactl", re.compile(rb"^[^#\n]{0,400}?(?:^|[\s/)('\"])(?:numactl|taskset)[ \t]", re.MULTILINE)),
+    ("slurm", re.compile(rb"--cpu[-_]bind[= ]|(?<![A-Za-z0-9_])SLURM_CPU_BIND=")),
 )
 
 
@@ -38,6 +53,21 @@ def dialect_of(data: bytes) -> str | None:
     if _TORCH.fullmatch(head):
         return "torch"
     first = _FIRST_COMMAND.match(head)
-    if first is not None:
-        return "msrun" if first[1] == b"msrun" else "torch"
-    return next((dialect for dialect, sign in _SIGNS if sign.search(head) is not None), None)
+    if first is not None and first[1] == b"msrun":
+        return "msrun"
+    if _torch_binds(head):
+        return "torch"
+    told = next((dialect for dialect, sign in _SIGNS if sign.search(head) is not None), None)
+    is_torchrun = first is not None or _TORCHRUN.match(head) is not None
+    return "torch" if is_torchrun and told != "numactl" else told  # a torchrun may start numactl for each rank
+
+
+def _torch_binds(head: bytes) -> bool:
+    """Whether a torchrun with its binding option stands behind something else: a prefix, a wrapper, other commands."""
+    if b"--numa" not in head:
+        return False
+    for line in head.replace(b"\\\n", b"  ").split(b"\n"):
+        start = None if line.lstrip().startswith(b"#") else _STARTS_TORCH.search(line)
+        if start is not None and _BINDS.search(line, start.end() - 1) is not None:
+            return True
+    return False

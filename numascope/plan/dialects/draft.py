@@ -11,10 +11,10 @@ from numascope.machine.objects import Machine
 from numascope.plan.dialects.words import Word
 from numascope.plan.make.seats import Seats
 from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import MemoryPolicy, MemoryRule, Place, Plan, Rule, Subject
+from numascope.plan.notes import Notes
+from numascope.plan.objects import MemoryPolicy, MemoryRule, NoteKind, Place, Plan, Rule, Subject
 from numascope.plan.positions import quoted, universal_newlines
 from numascope.plan.ranges import read_ids
-from numascope.plan.source import MOST_NOTES
 
 MOST_RANKS = 4_096
 """More than any machine has; bounds what a mistyped count costs."""
@@ -40,8 +40,7 @@ class Draft:
         self.path, self.dialect, self.data = path, dialect, data
         self._rules: list[Rule] = []
         self._memory: list[MemoryRule] = []
-        self._notes: list[str] = []
-        self._left_out = 0
+        self._notes = Notes(path)
 
     def place(self, word: Word) -> Place:
         """The place of a word."""
@@ -51,12 +50,9 @@ class Draft:
         """The error to raise for a word."""
         return InputError(self.path, problem, word.line, word.column)
 
-    def note(self, word: Word, text: str) -> None:
-        """Keeps a note on a word; beyond the fiftieth they are counted."""
-        if len(self._notes) < MOST_NOTES:
-            self._notes.append(f"{self.place(word)}: {text}")
-        else:
-            self._left_out += 1
+    def note(self, word: Word, kind: NoteKind, text: str) -> None:
+        """Keeps a note on a word."""
+        self._notes.add(self.place(word), kind, text)
 
     def give(
         self, word: Word, device: int | None, cpus: CpuSet, role: str = WHOLE_PROCESS, nodes: CpuSet | None = None
@@ -80,10 +76,6 @@ class Draft:
 
     def plan(self, *, fixed_actors: bool = False) -> Plan:
         """The plan of all that was gathered."""
-        notes = [
-            *self._notes,
-            *([f"{self.path}: {self._left_out} more notes, left out here"] if self._left_out else []),
-        ]
         return Plan(
             path=self.path,
             dialect=self.dialect,
@@ -94,5 +86,5 @@ class Draft:
             fixed_actors=fixed_actors,
             rules=tuple(self._rules),
             memory=tuple(self._memory),
-            notes=tuple(notes),
+            notes=self._notes.all(),
         )

@@ -6,12 +6,17 @@ numactl(8) and taskset(1) of Debian 12 (numactl 2.0.16, util-linux 2.38), and wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from numascope.cpuset import EMPTY, BadIdListError, CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
-from numascope.plan.dialects.words import Command, Word, commands, decoded, shown
+from numascope.plan.dialects.loops import run_commands
+from numascope.plan.dialects.prefix_lists import Known, numactl_list, taskset_list, taskset_mask
+from numascope.plan.dialects.prefix_notes import DEVICE_BY_PLACE, ONE_LINE_FOR_ALL_RANKS, ONLY_LAST_HOLDS
+from numascope.plan.dialects.torchrun import of_each_rank, ranks_started
+from numascope.plan.dialects.words import Command, Word, decoded, shown
+from numascope.plan.notes import IDS_NOT_USABLE
 from numascope.plan.objects import MemoryPolicy, Plan
 
 TOOLS: Final = ("numactl", "taskset")
@@ -19,45 +24,84 @@ TOOLS: Final = ("numactl", "taskset")
 _DEVICE = re.compile(r"\bdevice ?([0-9]{1,5})\b")
 _CASE = re.compile(r"([0-9]{1,5})\)")
 _RANK_VARIABLES: Final = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "DEVICE_ID", "RANK", "RANK_ID")
+_TALKERS: Final = frozenset(
+    ("which", "type", "hash", "echo", "printf", "man", "apt", "apt-get", "yum", "dnf", "apk", "conda")
+)
+"""Commands of scripts that name a tool and do not start it."""
+
 _LONG: Final[Mapping[str, str]] = {
-    "physcpubind": "C", "cpunodebind": "N", "cpubind": "N", "membind": "m", "interleave": "i", "preferred": "p",
-    "preferred-many": "P", "weighted-interleave": "w", "localalloc": "l", "all": "a", "balancing": "b",
+    "all": "a", "interleave": "i", "preferred": "p", "preferred-many": "P", "weighted-interleave": "w", "cpubind": "c",
+    "cpunodebind": "N", "physcpubind": "C", "huge": "u", "shmid": "I", "show": "s", "hardware": "H", "membind": "m",
+    "localalloc": "l", "strict": "t", "shm": "S", "file": "f", "offset": "o", "length": "L", "dump": "d", "dump-nodes": "D",
+    "touch": "T", "verify": "V", "shmmode": "M", "balancing": "b",
 }  # fmt: skip
-_VALUELESS: Final = "lab"
+_WITH_VALUE: Final = "CNcmipPw"
+_BARE: Final = "labt"
+_QUERIES: Final = "sH"
 _POLICIES: Final[Mapping[str, MemoryPolicy]] = {
     "m": "bind", "i": "interleave", "p": "preferred", "P": "preferred-many", "w": "weighted-interleave", "l": "local",
 }  # fmt: skip
-_LIST = re.compile(r"(!?)(\+?)(.*)", re.DOTALL)
-_STRIDED = re.compile(r"\s*([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})\s*")
-_MASK = re.compile(r"(?:0[xX])?([0-9a-fA-F][0-9a-fA-F,]{0,20000})")
+_TASKSET_LONG: Final[Mapping[str, str]] = {"all-tasks": "a", "pid": "p", "cpu-list": "c", "help": "h", "version": "V"}
 
 
 def tool_of(command: Command) -> int | None:
-    """Where in a command the first word numactl or taskset stands."""
-    return next((at for at, word in enumerate(command.words) if word.text.rpartition("/")[2] in TOOLS), None)
+    """Where in a command the first word numactl or taskset stands that is started."""
+    for at, word in enumerate(command.words):
+        name = word.text.rpartition("/")[2]
+        if name in _TALKERS or (
+            name == "command" and at + 1 < len(command.words) and command.words[at + 1].text in ("-v", "-V")
+        ):
+            return None
+        if name in TOOLS:
+            return at
+    return None
 
 
 def read_prefixes(path: str, data: bytes, scene: Scene) -> Plan:
     """The plan of such lines: a rank a line, in their order where neither a comment nor a variable names its device. InputError."""
     draft = Draft(path, "taskset", data)
     seen: dict[int, Word] = {}
-    for command in commands(path, decoded(path, data, "a command line")):
-        at = tool_of(command)
-        if at is None:
+    for written in run_commands(path, decoded(path, data, "a command line")):
+        tool = tool_of(written)
+        if tool is None:
             continue
-        word = command.words[at]
-        device = _device(command, at, len(seen))
-        if device in seen:
-            raise draft.wrong(word, f"device{device} has a line already, line {seen[device].line}: keep one")
-        if len(seen) >= MOST_RANKS:
-            raise draft.wrong(word, f"more than {MOST_RANKS} lines, far more than ranks")
-        if word.text.endswith("numactl"):
-            draft.dialect = "numactl"
-        seen[device] = word
-        _Line(draft, scene, device).read(command.words[at:])
+        for command, at in of_each_rank(path, written, tool, scene):
+            _add(draft, scene, seen, command, at)
     if not seen:
         raise draft.wrong(Word("", 1, 1), "has no line that begins with numactl or taskset")
     return draft.plan()
+
+
+def _add(draft: Draft, scene: Scene, seen: dict[int, Word], command: Command, at: int) -> None:
+    """What one line gives to its ranks."""
+    word = command.words[at]
+    device = _device(command, at, len(seen))
+    unknown = next((one for one in command.words[:at] if _is_unknown_rank(one)), None)
+    if unknown is not None:
+        text = f"{shown(unknown)} is for the shell to work out: device{device} by its place"
+        draft.note(unknown, DEVICE_BY_PLACE, text)
+    line = _Line(draft, scene, device)
+    if not line.read(command.words[at:]):
+        return
+    if word.text.endswith("numactl"):
+        draft.dialect = "numactl"
+    for number in line.devices():
+        if number in seen:
+            raise draft.wrong(word, f"device{number} has a line already, line {seen[number].line}: keep one")
+        if len(seen) >= MOST_RANKS:
+            raise draft.wrong(word, f"more than {MOST_RANKS} lines, far more than ranks")
+        seen[number] = word
+    line.give()
+
+
+def launcher_cpus(path: str, words: Sequence[Word], scene: Scene) -> CpuSet | None:
+    """The CPUs that the numactl or taskset before a launcher leaves it; None where it has neither. InputError."""
+    at = tool_of(Command(tuple(words), "", ""))
+    if at is None:
+        return None
+    line = _Line(Draft(path, "taskset", b""), scene, 0)
+    line.read(words[at:])
+    return line.allowed_inside()
 
 
 def _device(command: Command, at: int, number: int) -> int:
@@ -75,131 +119,178 @@ def _device(command: Command, at: int, number: int) -> int:
     return number
 
 
+def _is_unknown_rank(word: Word) -> bool:
+    assigned = word.assigned()
+    return assigned is not None and assigned[0] in _RANK_VARIABLES and ("$" in assigned[1] or "`" in assigned[1])
+
+
 class _Line:
     """One rank's line; a numactl that starts a taskset is both."""
 
     def __init__(self, draft: Draft, scene: Scene, device: int) -> None:
         self.draft, self.scene, self.device = draft, scene, device
         self.cpus: tuple[Word, CpuSet, CpuSet | None] | None = None
-        self.policy: Word | None = None
+        self.memory: tuple[Word, CpuSet, MemoryPolicy] | None = None
+        self.last_nodes: CpuSet | None = None
+        self.takes_all = False
+        self.allowed = scene.allowed
+        self.own: Word | None = None
+        self.ranks = 1
 
-    def read(self, words: Sequence[Word]) -> None:
-        """Reads the tools' options up to the command that they start."""
-        at = 0
-        while at < len(words) and words[at].text.rpartition("/")[2] in TOOLS:
+    def read(self, words: Sequence[Word]) -> bool:
+        """Reads the tools' options up to the command that they start; False: they only show something."""
+        at: int | None = 0
+        while at is not None and at < len(words) and words[at].text.rpartition("/")[2] in TOOLS:
             is_numactl = words[at].text.rpartition("/")[2] == "numactl"
+            self.takes_all, self.allowed, self.own = False, self.allowed_inside(), None
             at = self.numactl(words, at + 1) if is_numactl else self.taskset(words, at + 1)
-        if self.cpus is not None:
-            self.draft.give(self.cpus[0], self.device, self.cpus[1], nodes=self.cpus[2])
+        if at is None:
+            return False
+        self.ranks = ranks_started(self.draft.path, words[at:], self.scene, self.allowed_inside()) or 1
+        if self.ranks > 1:
+            text = f"torchrun starts {self.ranks} ranks here: each inherits the same"
+            self.draft.note(words[at], ONE_LINE_FOR_ALL_RANKS, text)
+        return True
 
-    def numactl(self, words: Sequence[Word], at: int) -> int:
+    def devices(self) -> Iterator[int]:
+        """The ranks that this line binds."""
+        yield from range(self.device, self.device + self.ranks)
+
+    def give(self) -> None:
+        for device in self.devices():
+            if self.cpus is not None:
+                self.draft.give(self.cpus[0], device, self.cpus[1], nodes=self.cpus[2])
+            if self.memory is not None:
+                self.draft.give_memory(self.memory[0], device, *self.memory[1:])
+
+    def allowed_inside(self) -> CpuSet:
+        """The CPUs that a tool further behind in the line may name."""
+        if self.cpus is None:
+            return self.scene.allowed
+        _, cpus, nodes = self.cpus
+        for node in self.scene.machine.nodes:
+            cpus |= node.cpus if nodes is not None and node.id in nodes else EMPTY
+        return cpus & self.scene.machine.cpus.online
+
+    def numactl(self, words: Sequence[Word], at: int) -> int | None:
+        self.last_nodes = None
+        policy: Word | None = None
+        while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
+            word = words[at]
+            at += 1
+            if word.text == "--":
+                break
+            for letter, value in self.letters(word):
+                if letter in _QUERIES:
+                    return None
+                if letter not in _WITH_VALUE + _BARE:
+                    raise self.draft.wrong(
+                        word, f"numactl binds nothing with {shown(word)}: give -C, -N, -m, -p, -i or -l"
+                    )
+                given = value
+                if letter in _WITH_VALUE and value is None:
+                    if at == len(words):
+                        raise self.draft.wrong(word, f"{shown(word)} has no value behind it")
+                    given = words[at]
+                    at += 1
+                if letter in _POLICIES:
+                    if policy is not None:
+                        raise self.draft.wrong(word, "a second memory policy: numactl refuses that, keep one")
+                    policy = word
+                self.option(letter, word, given)
+        return at
+
+    def letters(self, word: Word) -> Iterator[tuple[str, Word | None]]:
+        """The options in one word, each by its letter and with the value that is in the word itself."""
+        if word.text.startswith("--"):
+            name, equals, _ = word.text[2:].partition("=")
+            yield self.long(word, name, _LONG, "numactl"), word.part(len(name) + 3) if equals else None
+            return
+        for at, letter in enumerate(word.text[1:], 1):
+            if letter in _WITH_VALUE:
+                yield letter, word.part(at + 1) if at + 1 < len(word.text) else None
+                return
+            yield letter, None
+
+    def long(self, word: Word, name: str, known: Mapping[str, str], tool: str) -> str:
+        """The letter of a long option, which may be cut short as far as it stays the only one."""
+        if name in known:
+            return known[name]
+        fitting = [one for one in known if one.startswith(name)]
+        if len(fitting) > 1:
+            raise self.draft.wrong(word, f"{shown(word)} is short for {' and '.join(fitting)}: {tool} refuses it")
+        return known[fitting[0]] if fitting else "?"
+
+    def option(self, letter: str, word: Word, value: Word | None) -> None:
+        if letter == "a":
+            self.takes_all = True
+        elif letter in _POLICIES:
+            nodes = EMPTY if value is None else self.nodes(value)
+            if letter == "p" and len(nodes) > 1:
+                raise self.draft.wrong(
+                    value or word, "more than one preferred node: numactl refuses that, -P takes several"
+                )
+            self.memory = (value or word, nodes, _POLICIES[letter])
+        elif value is not None:
+            if self.own is not None:
+                text = "the second list of CPUs or nodes: numactl heeds the last one only"
+                self.draft.note(value, ONLY_LAST_HOLDS, text)
+            else:
+                self.note_second_tool(value)
+            self.own = value
+            self.cpus = (value, self.cpu_list(value), None) if letter == "C" else (value, EMPTY, self.nodes(value))
+
+    def note_second_tool(self, value: Word) -> None:
+        if self.cpus is not None:
+            text = f"the second tool in this line: what it binds to holds, not {shown(self.cpus[0])}"
+            self.draft.note(value, ONLY_LAST_HOLDS, text)
+
+    def cpu_list(self, value: Word) -> CpuSet:
+        online = self.scene.machine.cpus.online
+        allowed = online if self.takes_all else self.allowed
+        every = online if self.takes_all else self.scene.allowed
+        return numactl_list(self.draft, value, Known("CPU", allowed, every))
+
+    def nodes(self, value: Word) -> CpuSet:
+        if value.text == "same":
+            if self.last_nodes is None:
+                raise self.draft.wrong(value, '"same" has no nodes before it, which numactl refuses: give node numbers')
+            return self.last_nodes
+        every = CpuSet.of(node.id for node in self.scene.machine.nodes)
+        allowed = every if self.takes_all else every & (self.scene.machine.nodes_allowed or every)
+        self.last_nodes = numactl_list(self.draft, value, Known("node", allowed, allowed))
+        return self.last_nodes
+
+    def taskset(self, words: Sequence[Word], at: int) -> int | None:
+        is_list = False
         while at < len(words) and words[at].text.startswith("-"):
             word = words[at]
             at += 1
             if word.text == "--":
                 break
-            if word.text.startswith("--"):
-                name, equals, _ = word.text[2:].partition("=")
-                letter = _LONG.get(name.replace("_", "-"), "")
-                value = word.part(len(name) + 3) if equals else None
-            else:
-                letter = word.text[1:2]
-                value = word.part(2) if len(word.text) > 2 else None
-            if letter not in _LONG.values() or not letter:
-                raise self.draft.wrong(word, f"numactl binds nothing with {shown(word)}: give -C, -N, -m, -p, -i or -l")
-            if letter not in _VALUELESS and value is None:
-                if at == len(words):
-                    raise self.draft.wrong(word, f"{shown(word)} has no value behind it")
-                value = words[at]
-                at += 1
-            self.option(letter, word, value)
-        return at
-
-    def option(self, letter: str, word: Word, value: Word | None) -> None:
-        if letter in _POLICIES:
-            if self.policy is not None:
-                raise self.draft.wrong(word, "a second memory policy: numactl refuses that, keep one")
-            self.policy = word
-            nodes = EMPTY if value is None else self.listed(value, "node")
-            self.draft.give_memory(value or word, self.device, nodes, _POLICIES[letter])
-        elif letter in "CN" and value is not None:
-            if self.cpus is not None:
-                self.draft.note(value, "the second list of CPUs or nodes: numactl heeds the last one only")
-            ids = self.listed(value, "CPU" if letter == "C" else "node")
-            self.cpus = (value, ids, None) if letter == "C" else (value, EMPTY, ids)
-            strange = ids - self.scene.allowed if letter == "C" else EMPTY
-            if strange:
-                self.draft.note(
-                    value, f"CPU {strange} is not there or not allowed here: numactl refuses the whole list"
-                )
-
-    def listed(self, value: Word, name: str) -> CpuSet:
-        """A list of numactl's: `all`, `!` for the others, `+` for positions in the cpuset."""
-        nodes = CpuSet.of(node.id for node in self.scene.machine.nodes)
-        allowed = self.scene.allowed if name == "CPU" else nodes & (self.scene.machine.nodes_allowed or nodes)
-        matched = _LIST.fullmatch(value.text)
-        assert matched is not None  # noqa: S101  (the pattern takes any text)
-        if matched[3] == "same" or ":" in matched[3]:
-            raise self.draft.wrong(value, f"{shown(value)}: give {name} numbers, numascope does not look devices up")
-        if matched[3] == "all":
-            return allowed
-        word = value.part(len(matched[1]) + len(matched[2]))
-        ids = self.draft.ids(word, f"the {name} list")
-        if not ids:
-            raise self.draft.wrong(value, f"an empty list of {name}s, which numactl refuses")
-        if matched[2]:
-            members = list(allowed)
-            self.draft.note(value, f"{shown(value)} is relative to the cpuset: here {allowed or 'none'}")
-            ids = CpuSet.of(members[one] for one in ids if one < len(members))
-        return allowed - ids if matched[1] else ids
-
-    def taskset(self, words: Sequence[Word], at: int) -> int:
-        is_list = False
-        while at < len(words) and words[at].text.startswith("-"):
-            word = words[at]
-            flags = word.text[1:]
-            if flags not in ("-cpu-list", "-all-tasks") and (not flags or set(flags) - set("acp")):
+            is_long = word.text.startswith("--")
+            flags = self.long(word, word.text[2:], _TASKSET_LONG, "taskset") if is_long else word.text[1:]
+            if flags in ("h", "V"):
+                return None
+            if not flags or set(flags) - set("acp"):
                 raise self.draft.wrong(word, f"taskset binds nothing with {shown(word)}: give -c and a list")
-            if "p" in flags and not flags.startswith("-"):
+            if "p" in flags:
                 raise self.draft.wrong(
                     word, "taskset -p binds a process that runs already: give the line that starts one"
                 )
-            is_list |= flags == "-cpu-list" or ("c" in flags and not flags.startswith("-"))
-            at += 1
+            is_list |= "c" in flags
         if at == len(words):
             raise self.draft.wrong(words[-1], "taskset has no CPUs behind it")
-        if self.cpus is not None:
-            self.draft.note(words[at], "taskset comes after numactl: its CPUs hold")
-        cpus = self.strided(words[at]) if is_list else self.mask(words[at])
-        if not cpus:
-            raise self.draft.wrong(words[at], f"{shown(words[at])} is no CPU, which taskset refuses")
-        lost = cpus - self.scene.allowed
-        if lost:
-            self.draft.note(words[at], f"CPU {lost} is not there or not allowed here: taskset leaves it out silently")
-        self.cpus = (words[at], cpus, None)
+        self.note_second_tool(words[at])
+        self.cpus = (words[at], self.task_cpus(words[at], is_list=is_list), None)
         return at + 1
 
-    def strided(self, word: Word) -> CpuSet:
-        """A list in which a range may have a stride: `0-31:2`."""
-        bits = 0
-        for piece in word.text.split(","):
-            found = _STRIDED.fullmatch(piece)
-            if found is None:
-                bits |= self.draft.ids(Word(piece, word.line, word.column), "the CPU list").bits
-                continue
-            first, last, step = map(int, found.groups())
-            whole = self.draft.ids(Word(f"{first}-{last}", word.line, word.column), "the CPU list")
-            if not step:
-                raise self.draft.wrong(word, f"{shown(word)}: a stride of 0, give 1 or more")
-            bits |= CpuSet.of(cpu for cpu in whole if (cpu - first) % step == 0).bits
-        return CpuSet(bits)
-
-    def mask(self, word: Word) -> CpuSet:
-        found = _MASK.fullmatch(word.text)
-        digits = "" if found is None else found[1].replace(",", "")
-        try:
-            return CpuSet(int(digits, 16))
-        except (ValueError, BadIdListError):
-            raise self.draft.wrong(
-                word, f"{shown(word)} is no mask: give a hexadecimal one, or -c and a list"
-            ) from None
+    def task_cpus(self, word: Word, *, is_list: bool) -> CpuSet:
+        cpus = taskset_list(self.draft, word) if is_list else taskset_mask(self.draft, word)
+        if not cpus:
+            raise self.draft.wrong(word, f"{shown(word)} is no CPU, which taskset refuses")
+        lost = cpus - self.scene.allowed
+        if lost:
+            outcome = "fails, and starts nobody" if lost == cpus else "leaves it out silently"
+            self.draft.note(word, IDS_NOT_USABLE, f"CPU {lost} is not there or not allowed here: taskset {outcome}")
+        return cpus

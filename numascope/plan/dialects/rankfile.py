@@ -1,21 +1,32 @@
-"""Open MPI's rankfiles (mpirun(1) of Open MPI 4.1 and 5.0, PRRTE's prun(1), sections "Rankfiles")."""
+"""Open MPI's rankfiles (mpirun(1) of Open MPI 4.1 and 5.0, PRRTE's prun(1), sections "Rankfiles").
+
+How the slots are read: rmaps_rank_file_lex.l and opal_hwloc_base_cpu_list_parse() of Open MPI 4, prte_hwloc_base_cpu_list_parse()
+of PRRTE. The two differ where a package's cores are a list; what either reads otherwise than it looks is told, or refused.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.words import Word, decoded
-from numascope.plan.objects import Plan
+from numascope.plan.objects import NoteKind, Plan
 from numascope.plan.positions import quoted
 
-_LINE = re.compile(r"\s*rank\s+([0-9]{1,6})\s*=\s*(\S+)\s+slots?\s*=\s*([^\s#][^#]*?)\s*(?:#.*)?")
-_COMMENT = re.compile(r"\s*(?:#.*)?")
-_FIELD = re.compile(r"([pP]?)([0-9]{1,6}|\*)(?:-([0-9]{1,6}))?")
+_LINE = re.compile(r"\s*rank\s+([0-9]{1,6})\s*=\s*(\S+)\s+slots?\s*=\s*(.*)")
+_COMMENT = re.compile(r"(?:#|//).*")
+_FIELD = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+_RANK_MISSING: Final = NoteKind("reading", "warning", "give each rank a line")
+_OTHER_HOSTS: Final = NoteKind("reading", "info", "check it on each kind of host: the ranks of one are read at a time")
+_CPUS_SHARED: Final = NoteKind(
+    "reading", "warning", "give each rank its own CPUs, or start it with overload-allowed", told_by=("overlap",)
+)
+_VERSIONS_DIFFER: Final = NoteKind("reading", "warning", "write it as is told, which both read alike")
 
 
 class _Row(NamedTuple):
@@ -31,13 +42,18 @@ def read_rankfile(path: str, data: bytes, scene: Scene) -> Plan:
     """
     draft = Draft(path, "rankfile", data)
     text = decoded(path, data, "a rankfile")
-    comments = " ".join(re.findall("#(.*)", text))
+    comments = " ".join(_COMMENT.findall(text))
     rows = _rows(draft, text)
     if not rows:
         raise draft.wrong(Word("", 1, 1), 'has no line such as "rank 0=host slot=0-3"')
     hosts = list(dict.fromkeys(row.host for row in rows))
     if len(hosts) > 1:
-        draft.note(rows[0].slot, f"{len(hosts)} hosts are named: only the ranks of {quoted(hosts[0])} are read here")
+        text = f"{len(hosts)} hosts are named: only the ranks of {quoted(hosts[0])} are read here"
+        draft.note(rows[0].slot, _OTHER_HOSTS, text)
+    missing = next((rank for rank, row in enumerate(sorted(rows)) if rank != row.rank), None)
+    if missing is not None:
+        text = f"rank {missing} is missing: mpirun ends, unless it is told of another list for it"
+        draft.note(rows[0].slot, _RANK_MISSING, text)
     places = _Places(draft, scene.machine, hardware_threads="hwtcpus" in comments, physical="physical" in comments)
     here = sorted((row for row in rows if row.host == hosts[0]), key=lambda row: row.rank)
     taken: list[tuple[CpuSet, int]] = []
@@ -46,9 +62,8 @@ def read_rankfile(path: str, data: bytes, scene: Scene) -> Plan:
         draft.give(row.slot, local, cpus)
         other = next((rank for theirs, rank in taken if theirs & cpus), None)
         if other is not None:
-            draft.note(
-                row.slot, f"rank {row.rank} shares CPUs with rank {other}: mpirun refuses without overload-allowed"
-            )
+            text = f"rank {row.rank} shares CPUs with rank {other}: mpirun refuses without overload-allowed"
+            draft.note(row.slot, _CPUS_SHARED, text)
         taken.append((cpus, row.rank))
     return draft.plan()
 
@@ -56,20 +71,24 @@ def read_rankfile(path: str, data: bytes, scene: Scene) -> Plan:
 def _rows(draft: Draft, text: str) -> list[_Row]:
     rows: list[_Row] = []
     seen: dict[int, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if _COMMENT.fullmatch(line):
+    for number, whole in enumerate(text.split("\n"), 1):
+        line = _COMMENT.sub("", whole).rstrip()
+        if not line:
             continue
         found = _LINE.fullmatch(line)
         word = Word(line, number, len(line) - len(line.lstrip()) + 1)
         if found is None:
             raise draft.wrong(word, f'{quoted(line.strip())} is no line of a rankfile: expected "rank 0=host slot=0-3"')
+        slot = Word(found[3], number, found.start(3) + 1)
+        if not re.fullmatch(r"[A-Za-z0-9_,;:*-]+", slot.text):
+            raise draft.wrong(slot, f"{quoted(slot.text)}: mpirun takes slots without blanks and quotes, such as 0-3,8")
         rank = int(found[1])
         if rank in seen:
             raise draft.wrong(word, f"rank {rank} is there twice, first in line {seen[rank]}: keep one")
         if len(rows) >= MOST_RANKS:
             raise draft.wrong(word, f"more than {MOST_RANKS} ranks, far more than a machine has")
         seen[rank] = number
-        rows.append(_Row(rank, found[2], Word(found[3].strip().strip('"'), number, found.start(3) + 1)))
+        rows.append(_Row(rank, found[2].rpartition("@")[2], slot))
     return rows
 
 
@@ -80,65 +99,113 @@ class _Places:
         self.draft, self.machine = draft, machine
         self.cores = logical_cores(machine)
         self.units = [CpuSet.of((cpu,)) for core in self.cores for cpu in core] if hardware_threads else self.cores
-        self.physical = physical
+        self.hardware_threads, self.physical = hardware_threads, physical
         self.packages = [
-            [unit for unit in self.units if unit <= package.cpus]
+            [core for core in self.cores if core <= package.cpus]
             for package in sorted(machine.packages, key=lambda one: one.cpus.first if one.cpus else 0)
             if package.cpus
         ]
 
     def cpus(self, slot: Word) -> CpuSet:
-        """`10-12`, `0,1,4`, `1:0-2`, `0:*`, and `p3` for a CPU by the kernel's number."""
+        """`10-12`, `0,1,4`, and by packages `1:0-2`, `0:*`, `s1`, `0:0;1:0`; a package's cores are cores, with hwtcpus as well."""
         bits = 0
-        package: Sequence[CpuSet] | None = None
-        for piece in slot.text.replace(" ", "").split(","):
-            left, colon, right = piece.rpartition(":")
-            if colon:
-                if ":" in left:
-                    raise self.draft.wrong(
-                        slot, f"{quoted(piece)}: hardware threads are given with hwtcpus, not with a third number"
-                    )
-                physical, first, _ = self.field(slot, left)
-                if physical or first is None or first >= len(self.packages):
-                    raise self.draft.wrong(
-                        slot, f"{quoted(piece)}: this machine has {len(self.packages)} packages, counted from 0"
-                    )
-                package = self.packages[first]
-            bits |= self.piece(slot, right, package).bits
+        items = [item for item in slot.text.split(";") if item.strip(",")]
+        if not items:
+            raise self.draft.wrong(slot, f"{quoted(slot.text)}: expected cores such as 0-3")
+        for item in items:
+            if ":" in item or item[:1] in ("s", "S", "p", "P"):
+                bits |= self.of_packages(slot, item).bits
+            else:
+                for piece in filter(None, item.split(",")):
+                    bits |= self.piece(slot, piece, self.units, "this machine").bits
         return CpuSet(bits)
 
-    def piece(self, slot: Word, text: str, package: Sequence[CpuSet] | None) -> CpuSet:
-        physical, first, last = self.field(slot, text)
-        units = self.units if package is None else package
-        if first is None:
-            chosen = units
-        elif physical or self.physical:
+    def of_packages(self, slot: Word, item: str) -> CpuSet:
+        """One item that names packages."""
+        if item[:1] in ("p", "P"):
+            told = f"{quoted(item)} is a package to Open MPI 5, and core 0 to Open MPI 4: write s for p"
+            self.draft.note(slot, _VERSIONS_DIFFER, told)
+        text = item[1:] if item[:1] in ("s", "S", "p", "P") else item
+        if ":" not in text:
+            return self.whole_packages(slot, text)
+        pieces = [piece for piece in text.split(",") if piece]
+        if any("-" in piece for piece in pieces) and len(pieces) > 1 and text.count(":") < len(pieces):
+            raise self.draft.wrong(
+                slot, f"{quoted(item)}: mpirun misreads a list with ranges in a package, write {self.apart(pieces)}"
+            )
+        if len(pieces) > 1:
+            misread = "Open MPI 5 reads one package" if text.count(":") > 1 else "Open MPI 4 reads one core"
+            self.draft.note(slot, _VERSIONS_DIFFER, f"{misread} of {quoted(item)}: write {self.apart(pieces)}")
+        found = EMPTY
+        number = ""
+        for piece in pieces:
+            left, colon, right = piece.partition(":")
+            if ":" in right:
+                raise self.draft.wrong(
+                    slot, f"{quoted(piece)}: hardware threads are given with hwtcpus, not with a third number"
+                )
+            number = left if colon else number
+            found |= self.in_package(slot, number, right if colon else left)
+        return found
+
+    @staticmethod
+    def apart(pieces: Sequence[str]) -> str:
+        """The same with `;` between its parts, which every version reads alike."""
+        package = ""
+        parts = []
+        for piece in pieces:
+            left, colon, right = piece.partition(":")
+            package = left if colon else package
+            parts.append(f"{package}:{right if colon else left}")
+        return quoted(";".join(parts))
+
+    def in_package(self, slot: Word, number: str, text: str) -> CpuSet:
+        first, last = self.field(slot, number)
+        if first != last or first >= len(self.packages):
+            count = len(self.packages)
+            raise self.draft.wrong(
+                slot, f"{quoted(f'{number}:{text}')}: this machine has {count} packages, counted from 0"
+            )
+        core = text[1:] if text[:1] in ("c", "C") else text
+        cores = self.packages[first]
+        return _union(cores) if core == "*" else self.piece(slot, core, cores, "this package")
+
+    def whole_packages(self, slot: Word, text: str) -> CpuSet:
+        """`0`, `0-1`, `0,1` or `*`, of packages."""
+        packages = [_union(cores) for cores in self.packages]
+        if text == "*":
+            return _union(self.cores)
+        return _union([self.piece(slot, piece, packages, "this machine") for piece in text.split(",")])
+
+    def piece(self, slot: Word, text: str, units: Sequence[CpuSet], holder: str) -> CpuSet:
+        """One number or range; with `physical`, and without a package, of the kernel's CPU numbers, each with its core."""
+        first, last = self.field(slot, text)
+        if self.physical and units is self.units:
             wanted = CpuSet.span(first, last)
-            chosen = [core for core in self.cores if core & wanted]
             if wanted - self.machine.cpus.online:
                 raise self.draft.wrong(slot, f"{quoted(text)}: this machine has the CPUs {self.machine.cpus.online}")
-        else:
-            if last >= len(units):
-                word = "this package" if package is not None else "this machine"
-                raise self.draft.wrong(slot, f"{quoted(text)}: {word} has {len(units)} of them, counted from 0")
-            chosen = units[first : last + 1]
-        bits = 0
-        for unit in chosen:
-            bits |= unit.bits
-        return CpuSet(bits)
+            return wanted if self.hardware_threads else _union([core for core in self.cores if core & wanted])
+        if last >= len(units):
+            raise self.draft.wrong(slot, f"{quoted(text)}: {holder} has {len(units)} of them, counted from 0")
+        return _union(units[first : last + 1])
 
-    def field(self, slot: Word, text: str) -> tuple[bool, int | None, int]:
-        """Whether it is physical, and its first and last number; None for `*`."""
+    def field(self, slot: Word, text: str) -> tuple[int, int]:
+        """First and last number."""
         found = _FIELD.fullmatch(text)
-        if found is None or (found[2] == "*" and found[3]):
+        if found is None:
             raise self.draft.wrong(slot, f"{quoted(text)}: expected cores such as 0-3, or package:cores such as 1:0-3")
-        if found[2] == "*":
-            return False, None, 0
-        first = int(found[2])
-        last = first if found[3] is None else int(found[3])
+        first = int(found[1])
+        last = first if found[2] is None else int(found[2])
         if last < first:
             raise self.draft.wrong(slot, f'{quoted(text)} runs backwards, did you mean "{last}-{first}"')
-        return bool(found[1]), first, min(last, 65_535)
+        return min(first, 65_535), min(last, 65_535)
+
+
+def _union(sets: Sequence[CpuSet]) -> CpuSet:
+    bits = 0
+    for one in sets:
+        bits |= one.bits
+    return CpuSet(bits)
 
 
 def logical_cores(machine: Machine) -> list[CpuSet]:

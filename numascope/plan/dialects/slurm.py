@@ -1,138 +1,170 @@
-"""Slurm's explicit binding: `srun --cpu-bind=map_cpu:… | mask_cpu:… | map_ldom:… | mask_ldom:…`, with `--mem-bind` (srun(1))."""
+"""Slurm's explicit binding: `srun --cpu-bind=map_cpu:… | mask_cpu:… | map_ldom:… | mask_ldom:…`, with `--mem-bind` (srun(1)).
+
+How the options are read: slurm_resource_info.c of Slurm; what they mean: get_cpuset() of its task/affinity plugin.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
-from numascope.plan.dialects.words import Word, commands, decoded, shown
-from numascope.plan.objects import Plan
+from numascope.plan.dialects.slurm_options import Given, given_options
+from numascope.plan.dialects.words import Word, decoded, shown
+from numascope.plan.notes import IDS_NOT_USABLE
+from numascope.plan.objects import NoteKind, Plan
 from numascope.plan.positions import quoted
 
-WHOLE_HOST: Final = "Slurm heeds such a list only where the job has the whole host"
-"""What is so of every such list."""
+_OF_WHOLE_HOSTS: Final = NoteKind("reading", "info", "ask for whole hosts: sbatch --exclusive")
+_BEGINS_AGAIN: Final = NoteKind("reading", "warning", "give an element for each task, or start fewer tasks")
+_FOR_NOBODY: Final = NoteKind("reading", "warning", "start a task for each element, or remove the rest")
+_NAMES_NO_NODES: Final = NoteKind("reading", "info", "give map_mem or mask_mem where memory should be bound")
 
-_KINDS: Final = ("map_cpu", "mask_cpu", "map_ldom", "mask_ldom")
-_MEMORY_KINDS: Final = ("map_mem", "mask_mem")
-_TYPED = re.compile(r"(?:(?:[a-z_]+),)*?([a-z]+_[a-z]+)[:=](.*)", re.DOTALL)
+_ALLOCATION: Final = "Slurm ends the step where such a list has a CPU that the job was not given"
+_WHOLE_HOST: Final = "Slurm refuses this where the job has not the whole host"
+_WRAPS: Final = "counts modulo the nodes"
+
+_SEPARATOR = re.compile(r",(?![0-9]|[0-9a-fA-F]*(?:,|$))")
+"""A comma before what is no value; all others part the elements of a list."""
+
+_LIST = re.compile(r"(map|mask)_?(cpu|ldom|mem)[:=](.*)", re.DOTALL | re.IGNORECASE)
 _ITEM = re.compile(r"(0[xX])?([0-9a-fA-F]{1,16384})(?:\*([0-9]{1,6}))?")
-_VARIABLES: Final[Mapping[str, str]] = {
-    "SLURM_CPU_BIND": "cpu-bind", "SBATCH_CPU_BIND": "cpu-bind", "SLURM_MEM_BIND": "mem-bind", "SBATCH_MEM_BIND": "mem-bind",
-}  # fmt: skip
-_COUNTS: Final = ("ntasks-per-node", "ntasks", "n")
+_LOUDNESS: Final = frozenset(("q", "quiet", "v", "verbose", "one_thread"))
+_UNITS: Final = frozenset(("socket", "sockets", "core", "cores", "thread", "threads", "ldom", "ldoms"))
 
 
-class _Given(NamedTuple):
-    """The options of one srun that matter."""
+class _Asked(NamedTuple):
+    """What an option asks for: a kind such as `map_cpu`, `rank` or `none`, its list, and whether memory is only preferred."""
 
-    cpu: Word | None
-    memory: Word | None
-    tasks: int | None
+    kind: str
+    listed: Word | None = None
+    prefers: bool = False
 
 
 def read_slurm(path: str, data: bytes, scene: Scene) -> Plan:
     """The plan of an srun command line, or of SLURM_CPU_BIND: the n-th element is for the n-th task of this host. InputError."""
     draft = Draft(path, "slurm", data)
-    given = _given(draft, decoded(path, data, "a command line"))
+    given = given_options(draft, decoded(path, data, "a command line"))
     if given.cpu is None:
         raise draft.wrong(Word("", 1, 1), "has no --cpu-bind and no SLURM_CPU_BIND")
-    kind, elements = _elements(draft, given.cpu, _KINDS, "--cpu-bind")
-    tasks = len(elements) if given.tasks is None else given.tasks
-    if given.tasks is not None and tasks > len(elements):
-        draft.note(given.cpu, f"{tasks} tasks for {len(elements)} elements: the list begins again")
-    if tasks < len(elements):
-        draft.note(given.cpu, f"{len(elements)} elements for {tasks} tasks: the rest is for nobody")
-    draft.note(given.cpu, WHOLE_HOST)
-    known = CpuSet.of(node.id for node in scene.machine.nodes)
-    for task in range(tasks):
-        word, ids = elements[task % len(elements)]
-        if kind.endswith("ldom"):
-            if ids - known:
-                draft.note(word, f"node {ids - known} is not there: this machine has {known or 'none'}")
-            draft.give(word, task, EMPTY, nodes=ids)
-        else:
-            if ids - scene.machine.cpus.online:
-                draft.note(word, f"CPU {ids - scene.machine.cpus.online} is not online here")
-            draft.give(word, task, ids)
-    _memory(draft, given.memory, tasks)
+    asked = _asked(draft, given.cpu, "--cpu-bind")
+    if asked.listed is None:
+        tasks = _by_rank(draft, scene, given, given.cpu, asked.kind)
+    else:
+        tasks = _by_list(draft, scene, given, given.cpu, asked)
+    if given.memory is not None:
+        _memory(draft, given.memory, tasks)
     return draft.plan()
 
 
-def _memory(draft: Draft, word: Word | None, tasks: int) -> None:
-    """`--mem-bind=map_mem:…` and `mask_mem:…`; its other types name no nodes."""
-    if word is None:
-        return
-    if "local" in word.text.split(","):
+def _asked(draft: Draft, word: Word, option: str) -> _Asked:
+    """The last of all kinds in the value of an option holds, as in Slurm."""
+    found = _Asked("")
+    prefers = False
+    at = 0
+    for piece in _SEPARATOR.split(word.text):
+        where = word.part(at)._replace(text=piece)
+        at += len(piece) + 1
+        name = piece.lower()
+        matched = _LIST.fullmatch(piece)
+        if matched is not None and (matched[2].lower() == "mem") == (option == "--mem-bind"):
+            kind = f"{matched[1]}_{matched[2]}".lower()
+            found = _Asked(kind, where.part(len(piece) - len(matched[3])))
+        elif name in ("no", "none", "rank", "local") or (name == "rank_ldom" and option == "--cpu-bind"):
+            found = _Asked("none" if name == "no" else name)
+        elif name in ("p", "prefer", "sort") and option == "--mem-bind":
+            prefers = prefers or name != "sort"
+        elif name in _UNITS and option == "--cpu-bind":
+            found = found if found.kind else _Asked("unit")
+        elif name not in _LOUDNESS:
+            hint = ": write its value, the shell's is not known here" if "$" in piece else ""
+            raise draft.wrong(where, f"{option} has {shown(where)}, which Slurm does not know{hint}")
+    return found._replace(prefers=prefers)
+
+
+def _by_rank(draft: Draft, scene: Scene, given: Given, word: Word, kind: str) -> int:
+    """`rank` and `rank_ldom`: task n on CPU n, or on node n."""
+    if kind == "none":
+        raise draft.wrong(word, "--cpu-bind=none binds nothing")
+    if kind not in ("rank", "rank_ldom"):
+        raise draft.wrong(
+            word,
+            f"--cpu-bind={quoted(word.text)} names no CPUs: srun chooses them of those that the job gets; "
+            "give map_cpu or mask_cpu, such as the masks that --cpu-bind=verbose prints",
+        )
+    if given.tasks is None:
+        raise draft.wrong(
+            word, f"--cpu-bind={kind} is by task, and how many tasks there are is not said: give --ntasks"
+        )
+    draft.note(word, _OF_WHOLE_HOSTS, _WHOLE_HOST)
+    for task in range(given.tasks):
+        if kind == "rank":
+            draft.give(word, task, CpuSet.of((task % max(1, len(scene.machine.cpus.online)),)))
+        else:
+            draft.give(word, task, EMPTY, nodes=_wrapped(scene, CpuSet.of((task,))))
+    return given.tasks
+
+
+def _by_list(draft: Draft, scene: Scene, given: Given, word: Word, asked: _Asked) -> int:
+    elements = _elements(draft, asked)
+    tasks = len(elements) if given.tasks is None else given.tasks
+    if tasks > len(elements):
+        draft.note(word, _BEGINS_AGAIN, f"{tasks} tasks for {len(elements)} elements: the list begins again")
+    if tasks < len(elements):
+        draft.note(word, _FOR_NOBODY, f"{len(elements)} elements for {tasks} tasks: the rest is for nobody")
+    by_node = asked.kind.endswith("ldom")
+    draft.note(word, _OF_WHOLE_HOSTS, _WHOLE_HOST if by_node else _ALLOCATION)
+    known = CpuSet.of(node.id for node in scene.machine.nodes)
+    for task in range(tasks):
+        where, ids = elements[task % len(elements)]
+        if by_node:
+            wrapped = _wrapped(scene, ids)
+            if ids - known:
+                text = f"node {ids - known} is not there: Slurm {_WRAPS} and takes {wrapped}"
+                draft.note(where, IDS_NOT_USABLE, text)
+            draft.give(where, task, EMPTY, nodes=wrapped)
+        else:
+            if ids - scene.machine.cpus.online:
+                draft.note(where, IDS_NOT_USABLE, f"CPU {ids - scene.machine.cpus.online} is not online here")
+            draft.give(where, task, ids)
+    return tasks
+
+
+def _wrapped(scene: Scene, ids: CpuSet) -> CpuSet:
+    """Node numbers as Slurm takes them: modulo the highest of the machine and one."""
+    number = 1 + max((node.id for node in scene.machine.nodes), default=0)
+    return CpuSet.of({one % number for one in ids})
+
+
+def _memory(draft: Draft, word: Word, tasks: int) -> None:
+    """`--mem-bind=map_mem:…`, `mask_mem:…` and `local`; its other types name no nodes."""
+    asked = _asked(draft, word, "--mem-bind")
+    if asked.kind == "local":
         for task in range(tasks):
             draft.give_memory(word, task, EMPTY, "local")
-        return
-    if not any(kind in word.text for kind in _MEMORY_KINDS):
-        draft.note(word, f"{shown(word)} names no nodes: the memory is not planned")
-        return
-    _, elements = _elements(draft, word, _MEMORY_KINDS, "--mem-bind")
-    prefers = re.search(r"(?:^|,)p(?:refer)?(?:,|$)", word.text.partition(":")[0] + ",") is not None
-    for task in range(tasks):
-        where, nodes = elements[task % len(elements)]
-        draft.give_memory(where, task, nodes, "preferred" if prefers else "bind")
+    elif asked.listed is None:
+        draft.note(word, _NAMES_NO_NODES, f"{shown(word)} names no nodes: the memory is not planned")
+    else:
+        elements = _elements(draft, asked)
+        for task in range(tasks):
+            where, nodes = elements[task % len(elements)]
+            draft.give_memory(where, task, nodes, "preferred" if asked.prefers else "bind")
 
 
-def _given(draft: Draft, text: str) -> _Given:
-    found: dict[str, Word] = {}
-    tasks: int | None = None
-    for command in commands(draft.path, text):
-        words = command.words
-        is_srun = any(word.text.rpartition("/")[2] in ("srun", "sbatch", "salloc") for word in words)
-        for at, word in enumerate(words):
-            name, value = _option(words, at)
-            if name in ("cpu-bind", "mem-bind"):
-                if name in found and found[name].text != value.text:
-                    raise draft.wrong(value, f"a second --{name}, the first is in line {found[name].line}: keep one")
-                found[name] = value
-            elif name in _COUNTS and is_srun and tasks is None:
-                tasks = _count(draft, name, value)
-            del word
-    return _Given(found.get("cpu-bind"), found.get("mem-bind"), tasks)
-
-
-def _option(words: Sequence[Word], at: int) -> tuple[str, Word]:
-    """The name of an option, without dashes, and its value; of a variable the option that it stands for."""
-    word = words[at]
-    following = words[at + 1] if at + 1 < len(words) else Word("", word.line, word.column)
-    assigned = word.assigned()
-    if assigned is not None and assigned[0] in _VARIABLES:
-        return _VARIABLES[assigned[0]], word.part(len(assigned[0]) + 1)
-    if word.text.startswith("--"):
-        name, equals, _ = word.text[2:].partition("=")
-        return name.replace("_", "-"), word.part(len(name) + 3) if equals else following
-    if word.text.startswith("-n"):
-        return "n", word.part(2) if len(word.text) > 2 else following
-    return "", word
-
-
-def _count(draft: Draft, name: str, value: Word) -> int:
-    if not re.fullmatch("[0-9]{1,6}", value.text) or not 1 <= int(value.text) <= MOST_RANKS:
-        raise draft.wrong(value, f"the number of tasks ({name}) is {shown(value)}: expected 1 to {MOST_RANKS}")
-    return int(value.text)
-
-
-def _elements(draft: Draft, word: Word, kinds: Sequence[str], option: str) -> tuple[str, list[tuple[Word, CpuSet]]]:
-    """The kind, and each element of the list with its ids; `0*4` stands for four."""
-    found = _TYPED.fullmatch(word.text.replace("mapcpu", "map_cpu").replace("maskcpu", "mask_cpu"))
-    if found is None or found[1] not in kinds:
-        raise draft.wrong(word, f"{option}={quoted(word.text)}: numascope reads lists, {', '.join(kinds)}")
+def _elements(draft: Draft, asked: _Asked) -> list[tuple[Word, CpuSet]]:
+    """Each element of a list with its ids; `0*4` stands for four."""
     elements: list[tuple[Word, CpuSet]] = []
-    at = len(word.text) - len(found[2])
-    for piece in found[2].split(","):
-        where = Word(piece, word.line, word.column + at)
+    word = asked.listed or Word("", 1, 1)
+    at = 0
+    for piece in word.text.split(","):
+        where = word.part(at)._replace(text=piece)
         at += len(piece) + 1
-        ids, times = _element(draft, where, is_mask=found[1].startswith("mask"))
+        ids, times = _element(draft, where, is_mask=asked.kind.startswith("mask"))
         if len(elements) + times > MOST_RANKS:
             raise draft.wrong(where, f"more than {MOST_RANKS} elements, far more than tasks of a host")
         elements += [(where, ids)] * times
-    return found[1], elements
+    return elements
 
 
 def _element(draft: Draft, word: Word, *, is_mask: bool) -> tuple[CpuSet, int]:
@@ -147,4 +179,5 @@ def _element(draft: Draft, word: Word, *, is_mask: bool) -> tuple[CpuSet, int]:
     except (ValueError, BadIdListError):
         pass
     expected = "a hexadecimal mask such as 0xf0" if is_mask else "a number such as 4, or 4*2 for two tasks"
-    raise draft.wrong(word, f"{shown(word)}: expected {expected}")
+    hint = ", the shell's variable is not known here" if "$" in word.text else ""
+    raise draft.wrong(word, f"{shown(word)}: expected {expected}{hint}")

@@ -12,9 +12,17 @@ from numascope.plan.positions import quoted, universal_newlines
 LARGEST_TEXT_BYTES: Final = 1 << 18
 """Room for a thousand ranks with ranges of their own."""
 
+_MOST_WORDS: Final = 32_768
+"""Thirty for each of a thousand ranks."""
+
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,63})=(.*)", re.DOTALL)
-_PLAIN = re.compile(r"[^\s'\"\\#;&]+")
+_PLAIN = re.compile(r"[^\s'\"\\#;&$`]+")
 _BLANK = re.compile(r"[ \t]+")
+_PARENTHESES = r"\((?:[^()\n]++|{})*+\)"
+_SUBSTITUTION = re.compile(
+    r"\$" + _PARENTHESES.format(_PARENTHESES.format(_PARENTHESES.format(r"\(\)"))) + r"|`[^`\n]*+`"
+)
+_TRAILING = re.compile(r"[ \t;&]*+#([^\n]*)")
 
 
 class Word(NamedTuple):
@@ -63,8 +71,13 @@ def commands(path: str, text: str) -> Iterator[Command]:
     """The commands of a script, ended by line breaks, `;` and `&`; what the shell would expand stands as it is. InputError."""
     reader = _Reader(path, text)
     above = ""
+    number = 0
     while True:
         words, comment, is_last = reader.command()
+        number += len(words)
+        if number > _MOST_WORDS:
+            problem = f"more than {_MOST_WORDS} words, far more than a launch script has: keep what binds alone"
+            raise InputError(path, problem, words[0].line, words[0].column)
         if words:
             yield Command(words, above, comment)
             above = ""
@@ -93,6 +106,9 @@ class _Reader:
                 return tuple(words), "", not one
             if one == "#":
                 return tuple(words), self.comment(), False
+            if one == "(" and not words:
+                self.at += 1
+                continue
             if one in ";&":
                 self.at += 1
                 if words:
@@ -102,13 +118,11 @@ class _Reader:
 
     def trailing(self) -> str:
         """A comment behind the `;` of a command, as in `… ;;  # device 0`."""
-        end = self.text.find("\n", self.at)
-        end = len(self.text) if end < 0 else end
-        rest = self.text[self.at : end].lstrip(" \t;&")
-        if not rest.startswith("#"):
+        found = _TRAILING.match(self.text, self.at)
+        if found is None:
             return ""
-        self.at = end
-        return rest[1:].strip()
+        self.at = found.end()
+        return found[1].strip()
 
     def skip(self) -> None:
         while True:
@@ -144,11 +158,20 @@ class _Reader:
                 pieces.append(self.quote(one, line, column))
             elif one == "\\":
                 pieces.append(self.escaped(line, column))
+            elif self.text.startswith("$(", self.at) or one == "`":
+                pieces.append(self.substitution())
             else:
                 plain = _PLAIN.match(self.text, self.at)
                 pieces.append(one if plain is None else plain[0])
                 self.at += len(pieces[-1])
         return Word("".join(pieces), line, column)
+
+    def substitution(self) -> str:
+        """`$(…)`, `$((…))` or what stands between backticks, with its blanks as it is; where it is not closed, its first character."""
+        found = _SUBSTITUTION.match(self.text, self.at)
+        start = self.at
+        self.at = start + 1 if found is None else found.end()
+        return self.text[start : self.at]
 
     def escaped(self, line: int, column: int) -> str:
         following = self.text[self.at + 1 : self.at + 2]

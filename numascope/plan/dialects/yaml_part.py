@@ -1,231 +1,196 @@
-"""The part of a YAML file below one key, with lines and columns: block and flow mappings, lists, plain and quoted scalars.
+"""A setting of a YAML file as values with lines and columns, read as PyYAML's safe loader reads it.
 
-What a bind setting needs of YAML 1.2 and no more: an anchor, a tag or a text over several lines is an error and not a guess.
+The whole file must be such as that loader takes, and is measured event by event first: depth and size, aliases counted as often
+as they are used, so that no file costs more than its bytes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from numascope.errors import InputError
+from numascope.host.text import safe_text
 from numascope.plan.positions import DEEPEST_NESTING, MOST_VALUES, Entry, Value, quoted
 
-_KEY = re.compile(r"""(?P<key>"[^"\n]*"|'[^'\n]*'|[^\s'"#,\[\]{}&*!|>%@`:-][^:#\n]*?)\s*:(?=\s|$)\s*""")
-_SCALAR = re.compile(r"""\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^,\[\]{}#\n]+)""")
-_FLOW_KEY = re.compile(r"""\s*("[^"\n]*"|'[^'\n]*'|[^\s'",\[\]{}#:]+)\s*:\s*""")
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
-_WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
+_Loader = yaml.CSafeLoader | yaml.SafeLoader
+_Pairs = list[tuple[yaml.Node, yaml.Node]]
+
+_LOADER: Final[type[_Loader]] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+"""With libyaml ten times as fast; both read alike."""
+
+_MOST_NODES: Final = 2 * MOST_VALUES
+"""Keys are nodes as well."""
+
+_LONGEST_SCALAR: Final = 300
+"""Of what is not text: a number of many thousand digits costs their square."""
+
+_TEXT: Final = "tag:yaml.org,2002:str"
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_UNREADABLE: Final = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError)
+"""What the loader's own constructors raise for `2024-13-01`, `!!int x`, `!!bool x`, `!!timestamp x`."""
 
 
-class _Line(NamedTuple):
-    number: int
-    indent: int
-    text: str
+def read_setting(path: str, text: str, names: Sequence[str], key: str) -> Value | None:
+    """The value of `key` in the first of these mappings of the file that has it (`""` is the top); None where none has. InputError."""
+    try:
+        _measure(path, text)
+        loader = _LOADER(text)
+        try:
+            return _read(path, loader, names, key)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as failure:
+        where = _place(failure.problem_mark or failure.context_mark)
+        said = " ".join(filter(None, (failure.context, failure.problem)))
+        raise InputError(path, f"YAML's own loader does not read this: {safe_text(said)}", *where) from None
+    except yaml.reader.ReaderError as failure:
+        found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        at = 0 if found is None else found.start()
+        where = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        raise InputError(path, f"a character that YAML does not have: {safe_text(failure.reason)}", *where) from None
 
 
-def find_key(text: str, key: str) -> int | None:
-    """The number of the first line (from 1) that begins with this key of a block mapping; None where there is none."""
-    found = re.search(rf"^[ ]*{re.escape(key)}[ ]*:(?=\s|$)", text, re.MULTILINE)
-    return None if found is None else text.count("\n", 0, found.start()) + 1
+class _Open(NamedTuple):
+    """A list or an object that is not closed yet: its anchor, and the nodes before it."""
+
+    anchor: str | None
+    before: int
 
 
-def read_below(path: str, text: str, key: str) -> Value | None:
-    """The value of that key, None where the text has no such key; InputError."""
-    number = find_key(text, key)
-    if number is None:
+def _measure(path: str, text: str) -> None:
+    """Refuses what is nested too deep, or has too many nodes, once every alias is written out."""
+    sizes: dict[str | None, int] = {}
+    heights: dict[str | None, int] = {}
+    unclosed: list[_Open] = []
+    deepest = [0]  # of each that is not closed, counted from the top
+    nodes = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            if any(event.anchor == one.anchor for one in unclosed):
+                raise _wrong(
+                    path, event, f"*{safe_text(str(event.anchor))} is part of what it stands for: write it out"
+                )
+            nodes += sizes.get(event.anchor, 1)
+            deepest[-1] = max(deepest[-1], len(unclosed) + heights.get(event.anchor, 0))
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes += 1
+            sizes[event.anchor], heights[event.anchor] = 1, 0
+        elif isinstance(event, yaml.CollectionStartEvent):
+            unclosed.append(_Open(event.anchor, nodes))
+            deepest.append(len(unclosed))
+            nodes += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            closed, reached = unclosed.pop(), deepest.pop()
+            deepest[-1] = max(deepest[-1], reached)
+            sizes[closed.anchor], heights[closed.anchor] = nodes - closed.before, reached - len(unclosed)
+        if deepest[-1] > DEEPEST_NESTING:
+            raise _wrong(path, event, f"nested deeper than {DEEPEST_NESTING} levels, far too deep for a bind plan")
+        if nodes > _MOST_NODES:
+            raise _wrong(path, event, f"more than {_MOST_NODES} keys and values, far too many for a bind plan")
+
+
+def _wrong(path: str, found: yaml.Event | yaml.Node, problem: str) -> InputError:
+    return InputError(path, problem, *_place(found.start_mark))
+
+
+def _place(mark: Any) -> tuple[int, int]:  # noqa: ANN401  (libyaml has a class of its own for it)
+    """Line and column from 1; those of the beginning where there is no mark."""
+    return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+
+
+def _read(path: str, loader: _Loader, names: Sequence[str], key: str) -> Value | None:
+    top = loader.get_single_node()
+    if top is None:
         return None
-    lines = _lines(path, text, number)
-    reader = _Reader(path, lines)
-    first = lines[0]
-    matched = _KEY.match(first.text)
-    if matched is None:
-        raise InputError(path, f"{quoted(first.text)}: expected {key}: and its value", number, first.indent + 1)
-    return reader.after_key(first, matched.end())
+    own = {id(node): list(node.value) for node in _nodes(top) if isinstance(node, yaml.MappingNode)}
+    for node in _nodes(top):
+        if isinstance(node, yaml.ScalarNode) and node.tag not in (_TEXT, _MERGE):
+            _refuse_unreadable(path, loader, node)
+    loader.construct_document(top)
+    reader = _Reader(path, loader, own)
+    for name in names:
+        holder = top if not name else reader.below(top, name)
+        found = None if holder is None else reader.below(holder, key)
+        if found is not None:
+            return reader.value(found)
+    return None
 
 
-def _lines(path: str, text: str, number: int) -> list[_Line]:
-    """The line of the key and those that belong to it: comments left out, until one is not indented deeper."""
-    found: list[_Line] = []
-    for at, raw in enumerate(text.split("\n")[number - 1 :], number):
-        stripped = raw.lstrip(" ")
-        indent = len(raw) - len(stripped)
-        if not stripped.strip() or stripped.startswith("#"):
+def _nodes(top: yaml.Node) -> Iterator[yaml.Node]:
+    """Every node once, however often aliases name it, in the order of the file."""
+    seen: set[int] = set()
+    left = [top]
+    while left:
+        node = left.pop()
+        if id(node) in seen:
             continue
-        if stripped.startswith("\t"):
-            raise InputError(path, "a tab indents this line: YAML takes spaces only", at, indent + 1)
-        if found and indent <= found[0].indent and not stripped.startswith(("]", "}")):
-            break
-        found.append(_Line(at, indent, stripped.rstrip()))
-        if len(found) > MOST_VALUES:
-            raise InputError(path, f"more than {MOST_VALUES} lines, far too many for a bind plan", at, 1)
-    return found
+        seen.add(id(node))
+        yield node
+        if isinstance(node, yaml.MappingNode):
+            left += [part for pair in reversed(node.value) for part in reversed(pair)]
+        elif isinstance(node, yaml.SequenceNode):
+            left += reversed(node.value)
+
+
+def _refuse_unreadable(path: str, loader: _Loader, node: yaml.ScalarNode) -> None:
+    if len(node.value) > _LONGEST_SCALAR:
+        problem = f"{len(node.value)} characters that are no text: expected at most {_LONGEST_SCALAR}"
+        raise _wrong(path, node, problem)
+    try:
+        loader.construct_object(node)
+    except _UNREADABLE:
+        kind = node.tag.rpartition(":")[2]
+        raise _wrong(path, node, f"YAML's own loader does not read {quoted(node.value)} as {safe_text(kind)}") from None
 
 
 class _Reader:
-    """Reads lines one after another; `at` is the next one."""
+    """Values of nodes whose merge keys the loader has resolved; a node is read once, however many aliases name it."""
 
-    def __init__(self, path: str, lines: Sequence[_Line]) -> None:
-        self.path, self.lines, self.at = path, lines, 0
+    def __init__(self, path: str, loader: _Loader, own: Mapping[int, _Pairs]) -> None:
+        self.path, self.loader = path, loader
+        self.own = own
+        self.known: dict[int, Value] = {}
 
-    def wrong(self, line: int, column: int, problem: str) -> InputError:
-        return InputError(self.path, problem, line, column)
+    def below(self, node: yaml.Node, key: str) -> yaml.Node | None:
+        """The value of one key of a mapping, merged ones included; InputError where it is there twice."""
+        if not isinstance(node, yaml.MappingNode):
+            return None
+        self.refuse_twice([pair for pair in self.own[id(node)] if pair[0].value == key])
+        found = [value for name, value in node.value if isinstance(name, yaml.ScalarNode) and name.value == key]
+        return found[-1] if found else None
 
-    def after_key(self, line: _Line, start: int, depth: int = 1) -> Value:
-        """What stands behind a key on its line, or is indented below it."""
-        if depth > DEEPEST_NESTING:
-            raise self.wrong(
-                line.number, 1, f"nested deeper than {DEEPEST_NESTING} levels, far too deep for a bind plan"
-            )
-        self.at += 1
-        rest = line.text[start:]
-        if rest and not rest.startswith("#"):
-            return self.flow(_Line(line.number, line.indent + start, rest))
-        if self.at < len(self.lines) and self.lines[self.at].indent > line.indent:
-            return self.block(depth + 1)
-        if (
-            self.at < len(self.lines)
-            and self.lines[self.at].text.startswith("- ")
-            and self.lines[self.at].indent == line.indent
-        ):
-            return self.block(depth + 1)
-        return Value(None, line.number, line.indent + 1)
+    def refuse_twice(self, pairs: _Pairs) -> None:
+        before: dict[str, yaml.Node] = {}
+        for key, value in pairs:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _wrong(self.path, key, "a list or an object is no key here: expected a name")
+            if key.tag == _MERGE:
+                for merged in value.value if isinstance(value, yaml.SequenceNode) else (value,):
+                    self.refuse_twice(self.own[id(merged)])
+            elif key.value in before:
+                line = before[key.value].start_mark.line + 1
+                problem = f"the key {quoted(key.value)} is there twice, first in line {line}: keep one"
+                raise _wrong(self.path, key, problem)
+            else:
+                before[key.value] = key
 
-    def block(self, depth: int) -> Value:
-        """The mapping or list whose first line is next."""
-        first = self.lines[self.at]
-        if first.text.startswith("- ") or first.text == "-":
-            return self.items(first)
-        entries: dict[str, Entry] = {}
-        while self.at < len(self.lines) and self.lines[self.at].indent >= first.indent:
-            line = self.lines[self.at]
-            matched = _KEY.match(line.text)
-            if matched is None or line.indent != first.indent:
-                raise self.wrong(
-                    line.number,
-                    line.indent + 1,
-                    f"{quoted(line.text)}: expected a key, indented as in line {first.number}",
-                )
-            key = matched["key"].strip("'\"")
-            if key in entries:
-                raise self.wrong(
-                    line.number,
-                    line.indent + 1,
-                    f"the key {quoted(key)} is there twice, first in line {entries[key].line}: keep one",
-                )
-            entries[key] = Entry(line.number, line.indent + 1, self.after_key(line, matched.end(), depth))
-        return Value(entries, first.number, first.indent + 1)
+    def value(self, node: yaml.Node) -> Value:
+        """The value of a node; a date or bytes as their text. InputError where keys are there twice, or a tag asks for more."""
+        if id(node) not in self.known:
+            self.known[id(node)] = Value(self.data(node), *_place(node.start_mark))
+        return self.known[id(node)]
 
-    def items(self, first: _Line) -> Value:
-        """A block list, of scalars and flow values."""
-        values: list[Value] = []
-        while self.at < len(self.lines) and self.lines[self.at].indent == first.indent:
-            line = self.lines[self.at]
-            if not line.text.startswith("- "):
-                break
-            self.at += 1
-            text = line.text[2:].lstrip()
-            values.append(self.flow(_Line(line.number, line.indent + len(line.text) - len(text), text)))
-        return Value(tuple(values), first.number, first.indent + 1)
-
-    def flow(self, line: _Line) -> Value:
-        """A scalar, or a flow list or mapping, which may go on over several lines."""
-        text, at = line.text, line.number
-        while text[:1] in "[{" and text.count("[") + text.count("{") > text.count("]") + text.count("}"):
-            if self.at == len(self.lines):
-                raise self.wrong(line.number, line.indent + 1, 'a "[" or "{" is not closed')
-            following = self.lines[self.at]
-            text, at = f"{text} {following.text}", following.number
-            self.at += 1
-        flow = _Flow(self, Value(None, line.number, line.indent + 1), text, is_one_line=at == line.number)
-        value = flow.value(1)
-        rest = text[flow.at :].strip()
-        if rest and not rest.startswith("#"):
-            raise flow.wrong(f"found {quoted(rest)} behind the value")
-        return value
-
-
-class _Flow:
-    """One flow value; its columns are right where it stands on one line, else those of its beginning."""
-
-    def __init__(self, reader: _Reader, start: Value, text: str, *, is_one_line: bool) -> None:
-        self.reader, self.start, self.text, self.is_one_line = reader, start, text, is_one_line
-        self.at = 0
-
-    def here(self) -> tuple[int, int]:
-        return self.start.line, self.start.column + (self.at if self.is_one_line else 0)
-
-    def wrong(self, problem: str) -> InputError:
-        return self.reader.wrong(*self.here(), problem)
-
-    def skip(self) -> str:
-        while self.text[self.at : self.at + 1] == " ":
-            self.at += 1
-        return self.text[self.at : self.at + 1]
-
-    def value(self, depth: int) -> Value:
-        if depth > DEEPEST_NESTING:
-            raise self.wrong(f"nested deeper than {DEEPEST_NESTING} levels, far too deep for a bind plan")
-        first = self.skip()
-        line, column = self.here()
-        if first == "[":
-            return Value(self.list(depth), line, column)
-        if first == "{":
-            return Value(self.mapping(depth), line, column)
-        return Value(self.scalar(), line, column)
-
-    def ends(self, bracket: str) -> bool:
-        """Steps over the closing bracket (True) or over a comma (False)."""
-        found = self.skip()
-        if found not in (bracket, ",") or not found:
-            raise self.wrong(f'found {quoted(self.text[self.at : self.at + 20])}: expected "," or "{bracket}"')
-        self.at += 1
-        if found == "," and self.skip() == bracket:
-            self.at += 1
-            return True
-        return found == bracket
-
-    def list(self, depth: int) -> tuple[Value, ...]:
-        values: list[Value] = []
-        self.at += 1
-        if self.skip() == "]":
-            self.at += 1
-            return ()
-        while True:
-            values.append(self.value(depth + 1))
-            if self.ends("]"):
-                return tuple(values)
-
-    def mapping(self, depth: int) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
-        self.at += 1
-        if self.skip() == "}":
-            self.at += 1
-            return entries
-        while True:
-            self.skip()
-            line, column = self.here()
-            matched = _FLOW_KEY.match(self.text, self.at)
-            if matched is None or matched[1].strip("'\"") in entries:
-                raise self.wrong(
-                    f"found {quoted(self.text[self.at : self.at + 20])}: expected a key that is not there yet"
-                )
-            self.at = matched.end()
-            entries[matched[1].strip("'\"")] = Entry(line, column, self.value(depth + 1))
-            if self.ends("}"):
-                return entries
-
-    def scalar(self) -> str | int | bool | None:
-        found = _SCALAR.match(self.text, self.at)
-        if found is None:
-            raise self.wrong(f"found {quoted(self.text[self.at : self.at + 20])}: expected a value")
-        self.at = found.end()
-        text = found[1].strip()
-        if text[:1] in ("'", '"'):
-            return text[1:-1]
-        if text[:1] in ("&", "*", "!", "|", ">"):
-            raise self.wrong(f"{quoted(text)}: numascope reads no anchors, tags and long texts, write the value itself")
-        if _NUMBER.fullmatch(text):
-            return int(text)
-        return _WORDS.get(text.lower(), text)
+    def data(self, node: yaml.Node) -> str | float | tuple[Value, ...] | Mapping[str, Entry] | None:
+        if isinstance(node, yaml.ScalarNode):
+            found = self.loader.construct_object(node)
+            return found if found is None or isinstance(found, str | int | float) else str(node.value)
+        if node.tag not in _PLAIN:
+            raise _wrong(self.path, node, f"the tag {quoted(node.tag)}: write plain keys and lists")
+        if isinstance(node, yaml.SequenceNode):
+            return tuple(self.value(one) for one in node.value)
+        self.refuse_twice(self.own[id(node)])
+        return {key.value: Entry(*_place(key.start_mark), self.value(value)) for key, value in node.value}
