@@ -14,10 +14,12 @@ from numascope.cli.arguments import refuse_empty
 from numascope.cli.machine_source import Found, Wanted, opened_machine
 from numascope.cli.output import echo_json
 from numascope.cli.plan_file import refuse_file, write_plan
+from numascope.cli.plan_notes import echo_beside, not_said
 from numascope.cli.plan_options import TORCH, check_policy, cpu_list, role_sizes, slot
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import UsageError
 from numascope.host.system.counters import cpu_ticks
+from numascope.host.system.node_memory import read_node_memory
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.given import allowed_cpus, plan_of_made
@@ -27,8 +29,9 @@ from numascope.plan.make.msrun import MsrunWish, make_msrun
 from numascope.plan.make.seats import Seat, Seats, first_ranks, found_seats, given_seats
 from numascope.plan.make.torch_plan import TorchWish, make_torch
 from numascope.plan.why import owners_of
-from numascope.plan.write.forms import written
+from numascope.plan.write.forms import FORMS, written
 from numascope.plan.write.launch import launch_lines, torchrun_lines
+from numascope.plan.write.losses import Loss
 from numascope.plan.write.mindspore import mindspore_text
 from numascope.plan.write.outline import Setting, outline_of_made
 
@@ -75,13 +78,19 @@ class Given(NamedTuple):
     scheduler_base: Literal["free", "global", "device0"] | None
 
 
+_Text = tuple[str, Sequence[Loss], Sequence[str]]
+_NOTHING: Final[_Text] = "", (), ()
+
+
 def make_plan(given: Given) -> None:
     """Makes the plan and writes or prints it; NoPlanError (1), UsageError and InputError (2)."""
+    if given.path == "-":
+        given = given._replace(path=None)
     _check(given)
     wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
     with opened_machine(wanted) as found:
         made = _made(given, found)
-        text, lost = ("", ()) if given.as_json and given.path is None else _text(given, made, found.machine)
+        text, lost, notes = _NOTHING if given.as_json and given.path is None else _text(given, made, found.machine)
         if given.path is not None:
             write_plan(given.path, text, force=given.force)
         if given.as_json:
@@ -91,8 +100,7 @@ def make_plan(given: Given) -> None:
         else:
             click.echo(_written(given.path, _form(given), made))
     if not given.as_json:
-        for note in (*made.notes, *lost):
-            click.echo(f"- {note}", err=given.path is None)
+        echo_beside(lost, (*made.notes, *notes), err=given.path is None)
 
 
 def _check(given: Given) -> None:
@@ -118,7 +126,7 @@ def _check(given: Given) -> None:
 def _made(given: Given, found: Found) -> Made:
     machine = found.machine
     allowed = allowed_cpus(machine) if given.allowed is None else cpu_list("--allowed", given.allowed, machine)
-    seats = _seats(given, machine)
+    seats = _seats(given, machine, allowed)
     ranks = first_ranks(seats, given.ranks)
     if given.policy in TORCH:
         has_numactl = not _is_live(found.root) or shutil.which("numactl") is not None
@@ -131,18 +139,27 @@ def _made(given: Given, found: Found) -> Made:
     busy = EMPTY if given.busy is None else cpu_list("--busy", given.busy, machine)
     if given.avoid_busy:
         busy |= _busy_now(found.root)
-    wish = BalancedWish(allowed, ranks, role_sizes(given.roles), given.smt or "use", given.reserve, busy, seats.notes)
-    return make_balanced(machine, wish)
+    notes = tuple(map(str, seats.notes))
+    wish = BalancedWish(allowed, ranks, role_sizes(given.roles), given.smt or "use", given.reserve, busy, notes)
+    cache = {} if found.root is None else {one.node: one.cache_kib for one in read_node_memory(found.root)}
+    return make_balanced(
+        machine,
+        wish._replace(
+            for_mindspore=_form(given) in ("mindspore", "msrun"),
+            has_roles=_form(given) in ("mindspore", "numascope", "mindformers"),
+            cache_kib={node: kib for node, kib in cache.items() if kib is not None},
+        ),
+    )
 
 
-def _seats(given: Given, machine: Machine) -> Seats:
+def _seats(given: Given, machine: Machine, allowed: CpuSet) -> Seats:
     if given.devices:
         return given_seats(machine, given.devices)
     if given.device_ids is not None or given.device_count is not None:
         numbers = range(given.device_count or 0) if given.device_ids is None else _device_ids(given.device_ids)
         return Seats(tuple(Seat(number, None, None, None) for number in numbers))
     kinds = ("gpu",) if given.policy in TORCH else ("npu",)
-    return found_seats(machine, kinds, given.ranks)
+    return found_seats(machine, kinds, given.ranks, allowed)
 
 
 def _device_ids(text: str) -> Sequence[int]:
@@ -164,7 +181,7 @@ def _msrun(given: Given, machine: Machine, allowed: CpuSet, seats: Seats, ranks:
         scheduler_base=given.scheduler_base or "free",
     )
     made = make_msrun(machine, wish)
-    return made._replace(notes=(*seats.notes, *made.notes))
+    return made._replace(notes=(*map(str, seats.notes), *made.notes))
 
 
 def _is_live(root: HostRoot | None) -> bool:
@@ -193,29 +210,19 @@ def _form(given: Given) -> str:
     return given.form or ("torchrun" if given.policy in TORCH else "mindspore")
 
 
-def _text(given: Given, made: Made, machine: Machine) -> tuple[str, Sequence[str]]:
-    """The plan in its form, and what that form cannot say of it."""
+def _text(given: Given, made: Made, machine: Machine) -> _Text:
+    """The plan in its form, what that form cannot say of it, and notes on it."""
     form = _form(given)
+    if given.policy == "balanced" and not FORMS[form].has_scheduler:
+        made = made._replace(scheduler=EMPTY)  # nobody but MindSpore has one
     if form == "mindspore":
-        return mindspore_text(made, given.indent), _lost(form, made)
+        return mindspore_text(made, given.indent), (), not_said(form, made)
     if form == "torchrun":
-        return "\n".join([*torchrun_lines(made, given.command), ""]), _lost(form, made)
+        return "\n".join([*torchrun_lines(made, given.command), ""]), (), not_said(form, made)
     if form in ("numactl", "taskset"):
-        return "\n".join([*launch_lines(made, form, given.command), ""]), _lost(form, made)
+        return "\n".join([*launch_lines(made, form, given.command), ""]), (), not_said(form, made)
     done = written(outline_of_made(made), {}, form, Setting(machine, given.command, given.indent))
-    return done.text, (*(f"lost: {line}" for line in done.lost), *done.doubts)
-
-
-def _lost(form: str, made: Made) -> list[str]:
-    """What the plan says and this form cannot, or the form asks for and the plan has not."""
-    found = []
-    if form == "mindspore" and made.policy == "balanced" and not made.scheduler:
-        found.append("no core is left for MindSpore's scheduler: it is not bound")
-    if form != "mindspore" and any(len(share.roles) > 1 for share in made.shares):
-        found.append(f"{form} binds a rank as a whole: its roles share all CPUs of the rank")
-    if form == "taskset" and any(share.memory is not None for share in made.shares):
-        found.append("taskset binds no memory: numactl does")
-    return found
+    return done.text, done.lost, done.doubts
 
 
 def _print_document(made: Made, machine: Machine) -> None:

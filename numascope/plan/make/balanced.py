@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
 from numascope.plan.make.deal import Lot, lots_of
+from numascope.plan.make.doubts import doubts, running_on
 from numascope.plan.make.fit import given_pieces
-from numascope.plan.make.made import Made, NoPlanError, RoleCpus, Share, union
-from numascope.plan.make.near import memory_near, node_words
+from numascope.plan.make.made import WHOLE_PROCESS, Made, NoPlanError, RoleCpus, Share
+from numascope.plan.make.near import memory_near
 from numascope.plan.make.room import FreeCore, Room, room_of
 from numascope.plan.make.seats import Seat
 from numascope.plan.make.sizes import HOT, Piece, usual_pieces
-from numascope.plan.resolve import PYNATIVE_QUEUES, bound_actors
+from numascope.plan.resolve import bound_actors
 
 Smt = Literal["avoid", "use", "pair"]
 
-_FULL: Final = 0.1
-"""A node with less than this share of its memory free is nearly full."""
+_TIGHT: Final = 3
+"""With fewer cores a device has no runtime of its own: no core is kept by default at that price."""
 
 
 class BalancedWish(NamedTuple):
@@ -34,37 +36,83 @@ class BalancedWish(NamedTuple):
     """Cores kept on each node; None: one where there are eight."""
     busy: CpuSet = EMPTY
     notes: tuple[str, ...] = ()
+    for_mindspore: bool = True
+    """Whether memory is bound only where MindSpore itself binds it: to nodes that have CPUs."""
+    has_roles: bool = True
+    """Whether roles are bound apart; without, and without `roles`, a rank has all threads of its cores as a whole."""
+    cache_kib: Mapping[int, int] = MappingProxyType({})
+    """Node → page cache, which gives way to what a rank asks for; absent: unknown."""
+
+
+class _Rated(NamedTuple):
+    """A plan, and what speaks against it: the lower, the better; the first difference counts."""
+
+    made: Made
+    torn: int
+    """Hot roles that reach over packages."""
+    away: int
+    """Devices that find no core on their node, though others do."""
+    tight: int
+    """Cores that the smallest share lacks for a runtime of its own."""
+
+    @property
+    def faults(self) -> tuple[int, int, int]:
+        """All of it, in order."""
+        return self.torn, self.away, self.tight
 
 
 def make_balanced(machine: Machine, wish: BalancedWish) -> Made:
     """The plan; no CPU is in two roles, and none outside what is online, allowed, not isolated and not busy. NoPlanError."""
     if wish.reserve is not None:
-        return _planned(machine, wish)
+        return _planned(machine, wish).made
     try:
-        return _planned(machine, wish)
+        rated = _planned(machine, wish)
     except NoPlanError:
-        made = _planned(machine, wish._replace(reserve=0))
-        return made._replace(notes=(*made.notes, "no core is kept for the system, as all are needed"))
+        return _without_reserve(machine, wish).made
+    if any(rated.faults):
+        other = _without_reserve(machine, wish)
+        return other.made if other.faults < rated.faults else rated.made
+    return rated.made
 
 
-def _planned(machine: Machine, wish: BalancedWish) -> Made:
+def _torn(machine: Machine, shares: Sequence[Share]) -> int:
+    hot = [one.cpus for share in shares for one in share.roles if one.role in HOT]
+    return sum(1 for cpus in hot if sum(1 for package in machine.packages if package.cpus & cpus) > 1)
+
+
+def _without_reserve(machine: Machine, wish: BalancedWish) -> _Rated:
+    rated = _planned(machine, wish._replace(reserve=0))
+    made = rated.made
+    return rated._replace(made=made._replace(notes=(*made.notes, "no core is kept for the system, as all are needed")))
+
+
+def _planned(machine: Machine, wish: BalancedWish) -> _Rated:
     notes = [*wish.notes]
     room = room_of(machine, wish.allowed, wish.busy, wish.reserve)
     notes += room.notes
-    lots = lots_of(machine, room, wish.ranks, notes)
+    lots = lots_of(machine, room, wish.ranks, notes, far=wish.roles is None and wish.has_roles)
 
     def width(role: str, core: FreeCore) -> int:
         return len(_threads(wish.smt, role, core))
 
-    if wish.roles is None:
-        actors = len(bound_actors(len(machine.cpus.online)))
-        pieces = [usual_pieces(lot, actors) for lot in lots]
+    actors = len(bound_actors(len(machine.cpus.online)))
+    if wish.roles is None and not wish.has_roles:
+        pieces = [[Piece(WHOLE_PROCESS, lot.near + lot.spare)] for lot in lots]
+    elif wish.roles is None:
+        pieces = usual_pieces(lots, actors)
     else:
         pieces = given_pieces(machine, room, lots, wish.roles, width, notes)
     shares = tuple(_share(machine, lot, found, wish) for lot, found in zip(lots, pieces, strict=True))
     scheduler = _scheduler(room, pieces)
-    notes += _doubts(machine, wish, room, lots, shares)
-    return Made("balanced", shares, scheduler, tuple(notes))
+    may_pair = wish.smt != "pair" and any(len(core.cpus) > 1 for core in machine.cores)
+    notes += doubts(
+        machine, room, shares, wish.cache_kib, actors=actors if wish.for_mindspore else 0, may_pair=may_pair
+    )
+    are_fixed = all(len(one.cpus) >= actors for share in shares for one in share.roles if one.role == "runtime")
+    made = Made("balanced", shares, scheduler, tuple(notes), fixed_actors=are_fixed)
+    away = sum(1 for lot in lots if lot.seat.node in room.free and lot.home != lot.seat.node)
+    least = min((len(lot.near) + len(lot.spare) for lot in lots), default=_TIGHT) if wish.roles is None else _TIGHT
+    return _Rated(made, _torn(machine, shares), away, max(0, _TIGHT - least))
 
 
 def _threads(smt: Smt, role: str, core: FreeCore) -> tuple[int, ...]:
@@ -80,7 +128,8 @@ def _share(machine: Machine, lot: Lot, pieces: Sequence[Piece], wish: BalancedWi
         role_smt: Smt = "pair" if is_lone and wish.smt == "use" else wish.smt
         cpus = [cpu for core in piece.cores for cpu in _threads(role_smt, piece.role, core)]
         roles.append(RoleCpus(piece.role, CpuSet.of(cpus)))
-    return Share(lot.seat, tuple(roles), memory_near(machine, lot.home))
+    start = running_on(lot, pieces)
+    return Share(lot.seat, tuple(roles), memory_near(machine, start, with_cpus=wish.for_mindspore))
 
 
 def _usual_order(piece: Piece) -> tuple[int, str]:
@@ -88,39 +137,11 @@ def _usual_order(piece: Piece) -> tuple[int, str]:
 
 
 def _scheduler(room: Room, pieces: Sequence[Sequence[Piece]]) -> CpuSet:
-    """The cores kept on the first node that has some, else one core in no role; empty where all cores have one."""
+    """The cores kept on the first node that has some, else the last core in no role of the node with most; empty where all have one."""
     for cores in room.kept.values():
         if cores:
             return CpuSet.of(cpu for core in cores for cpu in core.cpus)
     taken = {core for found in pieces for piece in found for core in piece.cores}
-    left = next((core for cores in room.free.values() for core in cores if core not in taken), None)
-    return EMPTY if left is None else CpuSet.of(left.cpus)
-
-
-def _doubts(
-    machine: Machine, wish: BalancedWish, room: Room, lots: Sequence[Lot], shares: Sequence[Share]
-) -> list[str]:
-    found = []
-    for lot, share in zip(lots, shares, strict=True):
-        if share.memory is not None and lot.home not in share.memory:
-            found.append(f"{lot.seat}: {node_words(lot.home)} has no memory to use, node {share.memory} is next")
-    for number in sorted(union(share.memory or EMPTY for share in shares)):
-        node = machine.node(number)
-        if node is not None and node.free_kib is not None and node.memory_kib:
-            share_free = node.free_kib / node.memory_kib
-            if share_free < _FULL:
-                found.append(f"node {number} has {share_free:.0%} of its memory free: bound ranks fail when it is full")
-    planned = union(share.cpus for share in shares)
-    unused = [
-        node for node, cores in room.free.items() if not any(cpu in planned for core in cores for cpu in core.cpus)
-    ]
-    if unused:
-        found.append(f"{_nodes(unused)} near no device of the plan: the cores there stay free")
-    pynative = (wish.roles or {}).get("pynative")
-    if pynative is not None and pynative < len(PYNATIVE_QUEUES):
-        found.append(f"pynative={pynative}: its {len(PYNATIVE_QUEUES)} queues take one CPU each by position, give 4")
-    return found
-
-
-def _nodes(numbers: Sequence[int]) -> str:
-    return f"node{'' if len(numbers) == 1 else 's'} {CpuSet.of(numbers)} {'is' if len(numbers) == 1 else 'are'}"
+    left = [[core for core in cores if core not in taken] for cores in room.free.values()]
+    most = max(left, key=len, default=[])
+    return CpuSet.of(most[-1].cpus) if most else EMPTY

@@ -10,87 +10,132 @@ from numascope.plan.make.deal import Lot
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.near import by_distance, distance_words, node_words
 from numascope.plan.make.room import FreeCore, Room, by_group
+from numascope.plan.make.seats import Seat, seats_words
 from numascope.plan.make.sizes import HOT, Piece
 
 Width = Callable[[str, FreeCore], int]
 """How many CPUs of a core a role gets."""
 
 
-class _Wanting(NamedTuple):
-    lot: Lot
+class _Far(NamedTuple):
+    """A role that is not on its device's node."""
+
     role: str
-    cpus: int
+    home: int
+    nodes: tuple[int, ...]
 
 
 def given_pieces(
     machine: Machine, room: Room, lots: Sequence[Lot], roles: Mapping[str, int], width: Width, notes: list[str]
 ) -> list[list[Piece]]:
-    """Of each lot the cores of each role; what a device's own lot cannot hold goes to the nearest cores that nobody took."""
+    """Of each lot the cores of each role, the hot ones of all devices first. NoPlanError.
+
+    What a device's own lot cannot hold goes to the nearest cores that nobody took.
+    """
     order = sorted(roles, key=lambda role: (HOT.index(role) if role in HOT else len(HOT), -roles[role], role))
     pieces: dict[int, list[Piece]] = {lot.seat.number: [] for lot in lots}
     taken: set[FreeCore] = set()
-    wanting: list[_Wanting] = []
-    for lot in lots:
-        for role in order:
-            found = _in_lot(lot, taken, role, roles[role], width)
-            if found is None:
-                wanting.append(_Wanting(lot, role, roles[role]))
-            else:
+    far: dict[_Far, list[Seat]] = {}
+    for together in ([role for role in order if role in HOT], [role for role in order if role not in HOT]):
+        wanting: list[tuple[Lot, str]] = []
+        for lot in lots:
+            for role in together:
+                found = _in_lot(lot, taken, role, roles[role], width)
+                if found is None:
+                    wanting.append((lot, role))
+                    continue
                 taken.update(found)
                 pieces[lot.seat.number].append(Piece(role, found))
-    for one in wanting:
-        found = _anywhere(machine, room, taken, one, width, notes)
-        taken.update(found)
-        pieces[one.lot.seat.number].append(Piece(one.role, found))
+                if role in HOT:
+                    _note_far(far, role, lot, found)
+        for lot, role in wanting:
+            found = _anywhere(machine, room, taken, lot, Wanted(role, roles[role], width))
+            taken.update(found)
+            pieces[lot.seat.number].append(Piece(role, found))
+            _note_far(far, role, lot, found)
+    notes += [_far_words(machine, where, seats) for where, seats in far.items()]
     return [pieces[lot.seat.number] for lot in lots]
+
+
+def _note_far(far: dict[_Far, list[Seat]], role: str, lot: Lot, found: Sequence[FreeCore]) -> None:
+    nodes = tuple(sorted({core.node for core in found}))
+    if nodes != (lot.home,):
+        far.setdefault(_Far(role, lot.home, nodes), []).append(lot.seat)
+
+
+def _far_words(machine: Machine, where: _Far, seats: Sequence[Seat]) -> str:
+    of = f"device {seats[0].number}" if len(seats) == 1 else seats_words(seats)
+    if len(where.nodes) > 1:
+        return f"{of}: {where.role} is spread over nodes {', '.join(map(str, where.nodes))}, none has room for it"
+    node = where.nodes[0]
+    return f"{of}: {where.role} is on {node_words(node)}{distance_words(machine, where.home, node)}, nearer there is no room"
 
 
 def _in_lot(lot: Lot, taken: set[FreeCore], role: str, cpus: int, width: Width) -> tuple[FreeCore, ...] | None:
     near = [core for core in lot.near if core not in taken]
     spare = [core for core in lot.spare if core not in taken]
     for cores in (near, spare, near + spare):
-        found = _picked(cores, role, cpus, width)
+        found = _picked(cores, Wanted(role, cpus, width))
         if found is not None:
             return found
     return None
 
 
-def _picked(cores: Sequence[FreeCore], role: str, cpus: int, width: Width) -> tuple[FreeCore, ...] | None:
-    """As many cores as the role needs, of the fullest cache that they just fit into, else of neighbours; None: too few."""
-    able = [(room, group) for group in by_group(cores) if (room := sum(width(role, core) for core in group)) >= cpus]
-    chosen = min(able, key=lambda one: one[0])[1] if able else cores
+class Wanted(NamedTuple):
+    """A role, how many CPUs it is to have, and how many of a core it takes."""
+
+    role: str
+    cpus: int
+    width: Width
+
+    def held_by(self, cores: Sequence[FreeCore]) -> int:
+        """How many CPUs it would have on these cores."""
+        return sum(self.width(self.role, core) for core in cores)
+
+
+def _picked(cores: Sequence[FreeCore], wanted: Wanted) -> tuple[FreeCore, ...] | None:
+    """As many cores as the role needs, of the cache that they just fit into, else of as few caches as hold them; None: too few."""
+    if wanted.held_by(cores) < wanted.cpus:
+        return None
     found: list[FreeCore] = []
-    for core in chosen:
-        if cpus <= 0:
-            break
-        found.append(core)
-        cpus -= width(role, core)
-    return tuple(found) if cpus <= 0 else None
+    left = wanted.cpus
+    groups = by_group(cores)
+    while left > 0:
+        able = [group for group in groups if wanted.held_by(group) >= left]
+        chosen = min(able, key=wanted.held_by) if able else max(groups, key=wanted.held_by)
+        groups.remove(chosen)
+        for core in chosen:
+            if left > 0:
+                found.append(core)
+                left -= wanted.width(wanted.role, core)
+    return tuple(found)
 
 
-def _anywhere(
-    machine: Machine, room: Room, taken: set[FreeCore], one: _Wanting, width: Width, notes: list[str]
-) -> tuple[FreeCore, ...]:
-    nodes = by_distance(machine, one.lot.home, room.free)
-    left: list[FreeCore] = []
-    for node in nodes:
-        here = [core for core in room.free[node] if core not in taken]
-        left += here
-        found = _picked(here, one.role, one.cpus, width)
-        if found is not None:
-            if node != one.lot.home:
-                far = distance_words(machine, one.lot.home, node)
-                notes.append(
-                    f"device {one.lot.seat.number}: {one.role} is on {node_words(node)}{far}, nearer there is no room"
-                )
-            return found
-    found = _picked(left, one.role, one.cpus, width)
+def _anywhere(machine: Machine, room: Room, taken: set[FreeCore], lot: Lot, wanted: Wanted) -> tuple[FreeCore, ...]:
+    """On the device's node, else on one of its package, else on all nodes of it; then so on the others, from near to far."""
+    left = {
+        node: [core for core in room.free[node] if core not in taken]
+        for node in by_distance(machine, lot.home, room.free)
+    }
+    packages: dict[tuple[int, ...], list[int]] = {}
+    for node in left:
+        packages.setdefault(_packages(machine, node), []).append(node)
+    for nodes in packages.values():
+        for some in (*([node] for node in nodes), nodes):
+            found = _picked([core for node in some for core in left[node]], wanted)
+            if found is not None:
+                return found
+    found = _picked([core for cores in left.values() for core in cores], wanted)
     if found is None:
-        count = sum(width(one.role, core) for core in left)
+        count = wanted.held_by([core for cores in left.values() for core in cores])
         raise NoPlanError(
-            f"{one.role}={one.cpus} of {one.lot.seat} does not fit, {count} CPUs are left for it:"
+            f"{wanted.role}={wanted.cpus} of {lot.seat} does not fit,"
+            f" {count} {'CPU is' if count == 1 else 'CPUs are'} left for it:"
             " plan fewer CPUs or ranks, or allow or reserve otherwise"
         )
-    where = sorted({core.node for core in found})
-    notes.append(f"device {one.lot.seat.number}: {one.role} is spread over nodes {', '.join(map(str, where))}")
     return found
+
+
+def _packages(machine: Machine, node: int) -> tuple[int, ...]:
+    found = machine.node(node)
+    return () if found is None else found.packages

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
+from numascope.plan.make.lscpu import unread_nodes
 from numascope.plan.make.made import Share, union
 from numascope.plan.make.near import distance_words
 
@@ -26,11 +27,9 @@ def doubts_of(machine: Machine, shares: Sequence[Share], slices: Mapping[int, Cp
 
 def _unreadable(machine: Machine) -> Iterator[str]:
     """It reads lscpu's lists of a node, and takes each piece to be a range."""
-    odd = [
-        node.id for node in machine.nodes if not node.cpus or any(first == last for first, last in node.cpus.ranges())
-    ]
+    odd = unread_nodes(machine)
     if odd:
-        yield f"gen_bind_json.py and msrun themselves fail here: they cannot read lscpu's CPUs of node {CpuSet.of(odd)}"
+        yield f"gen_bind_json.py and msrun themselves fail here: they cannot read lscpu's CPUs of node {odd}"
 
 
 def _far(machine: Machine, shares: Sequence[Share]) -> Iterator[str]:

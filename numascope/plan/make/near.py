@@ -17,21 +17,27 @@ _FAR: Final = 1 << 16
 
 def by_distance(machine: Machine, start: int | None, nodes: Iterable[int]) -> list[int]:
     """The nodes from near to far; from an unknown start by number."""
+    here = None if start is None else machine.node(start)
 
     def far(node: int) -> tuple[int, int]:
         if start is None or node == start:
             return (0 if node == start else 1), node
-        distance = machine.distance(start, node)
+        distance = None if here is None else here.distances.get(node)
         return _FAR if distance is None else distance, node
 
     return sorted(nodes, key=far)
 
 
-def memory_near(machine: Machine, node: int | None) -> CpuSet | None:
-    """The nearest node with memory that this user may use; None where there is none, or nothing is known of nodes."""
+def memory_near(machine: Machine, node: int | None, *, with_cpus: bool = False) -> CpuSet | None:
+    """The nearest node with memory that this user may use; None where there is none, or nothing is known of nodes.
+
+    `with_cpus` leaves out nodes that have memory only, at which MindSpore ends.
+    """
     allowed = machine.nodes_allowed
     able = [
-        one.id for one in machine.nodes if one.memory_kib != 0 and (allowed is None or not allowed or one.id in allowed)
+        one.id
+        for one in machine.nodes
+        if one.memory_kib != 0 and (not allowed or one.id in allowed) and (one.cpus or not with_cpus)
     ]
     if node is None or node == NO_NODE or not able:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.machine.objects import Machine
+from numascope.machine.objects import CoreKind, Machine
 from numascope.plan.make.near import NO_NODE
 
 _ROOMY: Final = 8
@@ -19,6 +19,8 @@ class FreeCore(NamedTuple):
     cpus: tuple[int, ...]
     node: int
     group: int
+    speed: int = 0
+    """Of its kind of core, by what the kernel says of kinds: the higher, the faster; 0 where all are alike."""
 
 
 class Room(NamedTuple):
@@ -53,16 +55,21 @@ def room_of(machine: Machine, allowed: CpuSet, busy: CpuSet, reserve: int | None
 def _cores_by_node(machine: Machine, usable: CpuSet, busy: CpuSet) -> dict[int, list[FreeCore]]:
     """By node, fastest kind first, then in the order of their caches; a core of which one CPU is busy is not there."""
     group_of = _groups(machine)
-    speed = {cpu: -(kind.capacity or kind.max_khz or 0) for kind in machine.kinds for cpu in kind.cpus}
+    speed = {cpu: _speed(kind) for kind in machine.kinds for cpu in kind.cpus}
     found: dict[int, list[FreeCore]] = {}
     for cpus in _cores(machine):
         here = cpus & usable
         if here and not cpus & busy:
             node = machine.node_of.get(here.first, NO_NODE)
-            found.setdefault(node, []).append(FreeCore(tuple(here), node, group_of.get(here.first, -1)))
+            core = FreeCore(tuple(here), node, group_of.get(here.first, -1), speed.get(here.first, 0))
+            found.setdefault(node, []).append(core)
     for cores in found.values():
-        cores.sort(key=lambda core: (speed.get(core.cpus[0], 0), core.group, core.cpus))
+        cores.sort(key=lambda core: (-core.speed, core.group, core.cpus))
     return dict(sorted(found.items()))
+
+
+def _speed(kind: CoreKind) -> int:
+    return kind.capacity or kind.max_khz or (1 if kind.kind == "P" else 0)
 
 
 def _cores(machine: Machine) -> list[CpuSet]:

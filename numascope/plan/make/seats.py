@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
 from numascope.host.text import safe_text
 from numascope.machine.objects import Device, Machine
+from numascope.plan.objects import Note, NoteKind
 
 MOST_SEATS: Final = 1_024
 """No machine has more accelerators; bounds what a mistyped --ranks costs."""
+
+_BY_ADDRESS: Final = NoteKind("reading", "info", "compare with nvidia-smi or npu-smi, give --device where they differ")
+_OF_ONE_KIND: Final = NoteKind("reading", "info", "give --device for those that ranks are started on")
+
+_DEALT: Final = NoteKind("reading", "info", "say where they sit: --device 0=PCI-ADDRESS or 0=node:N")
 
 _KINDS: Final = ("npu", "gpu", "accelerator")
 _GIVEN = re.compile(r"(?:device_?)?([0-9]{1,5})=(.+)")
@@ -32,11 +40,16 @@ class Seat(NamedTuple):
         return f"device {self.number}" if self.address is None else f"device {self.number} ({self.address})"
 
 
+def seats_words(seats: Sequence[Seat]) -> str:
+    """`device 0 (0000:3b:00.0)`, `devices 0-3`."""
+    return str(seats[0]) if len(seats) == 1 else f"devices {CpuSet.of(seat.number for seat in seats)}"
+
+
 class Seats(NamedTuple):
     """All devices that count, and what has to be said of how they were found."""
 
     seats: tuple[Seat, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     are_dealt: bool = False
     """There is no device: the ranks were dealt over the nodes."""
 
@@ -95,19 +108,26 @@ def _seat_of(number: int, device: Device) -> Seat:
     return Seat(number, device.address, device.node, kernel)
 
 
-def found_seats(machine: Machine, wanted_kinds: Sequence[str], ranks: int | None) -> Seats:
-    """The machine's accelerators in PCI order, of one kind; without any, so many ranks dealt over the nodes. UsageError."""
+def found_seats(
+    machine: Machine, wanted_kinds: Sequence[str], ranks: int | None, allowed: CpuSet | None = None
+) -> Seats:
+    """The machine's accelerators in PCI order, of one kind; without any, so many ranks dealt over the nodes. UsageError.
+
+    They are dealt by how many of the `allowed` CPUs each node has; None: of those that whoever looks may use.
+    """
     kind = _kind_of(machine, wanted_kinds)
     chosen = [one for one in machine.devices if one.kind == kind]
     if not chosen:
-        return _dealt(machine, ranks)
+        return _dealt(machine, ranks, allowed)
     notes = []
     if len(chosen) > 1:
-        notes.append(f"devices are numbered by PCI address: where {kind} 0 is another, give --device 0=ADDRESS")
+        text = f"devices are numbered by PCI address: where {kind} 0 is another, give --device 0=ADDRESS"
+        notes.append(Note(None, text, _BY_ADDRESS))
     others = [one.address for one in machine.devices if one.kind in _KINDS and one.kind != kind]
     if others:
         kinds = ", ".join(sorted({one.kind for one in machine.devices if one.address in others}))
-        notes.append(f"only the kind {kind} is planned, not {kinds} {', '.join(others[:4])}: name others with --device")
+        text = f"only the kind {kind} is planned, not {kinds} {', '.join(others[:4])}: name others with --device"
+        notes.append(Note(None, text, _OF_ONE_KIND))
     return Seats(tuple(_seat_of(number, device) for number, device in enumerate(chosen[:MOST_SEATS])), tuple(notes))
 
 
@@ -126,18 +146,20 @@ def _kind_of(machine: Machine, wanted: Sequence[str]) -> str | None:
     return best if counts[best] else None
 
 
-def _dealt(machine: Machine, ranks: int | None) -> Seats:
+def _dealt(machine: Machine, ranks: int | None, allowed: CpuSet | None) -> Seats:
     if ranks is None:
         raise UsageError("no accelerator is seen here: give --device 0=PCI-ADDRESS or 0=node:N, or --ranks N")
-    allowed = machine.cpus.online if machine.cpus.allowed is None else machine.cpus.online & machine.cpus.allowed
-    nodes = [node.id for node in machine.nodes if node.cpus & allowed]
+    cpus = machine.cpus
+    may = cpus.allowed if allowed is None else allowed
+    usable = (cpus.online if may is None else cpus.online & may) - cpus.isolated - cpus.partitioned
+    sizes = {node.id: size for node in machine.nodes if (size := len(node.cpus & usable))}
+    ends = list(accumulate(sizes.values()))
     seats = []
     for rank in range(ranks):
-        node = nodes[rank * len(nodes) // ranks] if nodes else None
+        node = list(sizes)[bisect_right(ends, rank * ends[-1] // ranks)] if ends else None
         seats.append(Seat(rank, None, node, node))
-    return Seats(
-        tuple(seats), ("no accelerator is seen here: the ranks are dealt over the nodes in order",), are_dealt=True
-    )
+    note = Note(None, "no accelerator is seen here: the ranks are dealt over the nodes in order", _DEALT)
+    return Seats(tuple(seats), (note,), are_dealt=True)
 
 
 def first_ranks(seats: Seats, ranks: int | None) -> tuple[Seat, ...]:
@@ -145,5 +167,6 @@ def first_ranks(seats: Seats, ranks: int | None) -> tuple[Seat, ...]:
     if ranks is None:
         return seats.seats
     if ranks > len(seats.seats):
-        raise UsageError(f"--ranks {ranks}: there are {len(seats.seats)} devices, name the others with --device")
+        there = "is 1 device" if len(seats.seats) == 1 else f"are {len(seats.seats)} devices"
+        raise UsageError(f"--ranks {ranks}: there {there}, name the others with --device")
     return seats.seats[:ranks]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.machine.objects import Machine
+from numascope.host.pci.address import PCI_DIRECTORY
+from numascope.host.system.lists import CPU_DIRECTORY
+from numascope.machine.objects import Device, Machine
 from numascope.plan.make.made import NoPlanError, union
 from numascope.plan.make.seats import Seat
 
@@ -23,17 +25,22 @@ class TorchError(NoPlanError):
 
 
 class TorchView:
-    """A machine as torch sees it: the CPUs that the launcher may use, and every visible device, whether a rank has it or not."""
+    """A machine as torch sees it: the CPUs that the launcher may use, and every visible device in torch's order, whether a rank has it or not.
+
+    Where a file is missing torch ends at the first CPU or node in the order of its own sets, so sets are walked as sets here.
+    """
 
     def __init__(self, machine: Machine, allowed: CpuSet, seats: Sequence[Seat], *, has_numactl: bool = True) -> None:
         self.machine = machine
         self.allowed = allowed
-        self.seats = sorted(seats, key=lambda seat: seat.number)
+        self.seats = seats
         self.has_numactl = has_numactl
         self.node_cpus: Mapping[int, CpuSet] = {node.id: node.cpus for node in machine.nodes}
-        self.possible = sorted({*self.node_cpus, *machine.nodes_offline})
+        self.possible = set(sorted({*self.node_cpus, *machine.nodes_offline}))  # noqa: C414  (the order of torch's own set)
         self.package_of = {cpu: package.id for package in machine.packages for cpu in package.cpus}
         self.core_of = {cpu: core.cpus for core in machine.cores for cpu in core.cpus}
+        self.untold = _without_topology(machine)
+        self.mute = {one.address for one in machine.devices if _has_no_node_file(one)}
         self.cache_of = largest_caches(machine)
 
     def bound(self, seat: Seat, mode: str) -> CpuSet:
@@ -47,6 +54,8 @@ class TorchView:
 
     def home(self, seat: Seat) -> int:
         """The node that torch takes a device to be near: any unknown one is 0."""
+        if seat.address in self.mute:
+            raise _no_file(f"/{PCI_DIRECTORY}/{seat.address}/numa_node")
         return 0 if seat.kernel_node is None else max(seat.kernel_node, 0)
 
     def allowed_of(self, node: int) -> CpuSet:
@@ -55,15 +64,22 @@ class TorchView:
             raise TorchError("RuntimeError", f"Could not determine CPUs corresponding to numa_node_index={node}.")
         return self.node_cpus[node] & self.allowed
 
+    def in_torchs_order(self, node: int) -> set[int]:
+        """The same in the order in which torch looks at each."""
+        return set(self.node_cpus[node]) & set(self.allowed)
+
     def peers(self, seat: Seat) -> list[int]:
         """The numbers of the devices near the same node."""
-        return [one.number for one in self.seats if self.home(one) == self.home(seat)]
+        home = self.home(seat)
+        return [one.number for one in self.seats if self.home(one) == home]
 
     def package_of_node(self, node: int) -> int | None:
         """The package of the node's first usable CPU."""
         cpus = self.allowed_of(node)
         if not cpus:
             raise TorchError("ValueError", "min() arg is an empty sequence")
+        if cpus.first in self.untold:
+            raise TorchError("RuntimeError", f"Could not determine socket for cpu_index={cpus.first}")
         return self.package_of.get(cpus.first)
 
     def cores(self, cpus: CpuSet) -> list[CpuSet]:
@@ -73,11 +89,24 @@ class TorchView:
 
     def complexes(self, cpus: CpuSet) -> list[CpuSet]:
         """The usable CPUs by largest cache, the fullest first, then by the cache's first CPU, usable or not."""
-        for cpu in cpus:
-            if cpu not in self.cache_of:
-                raise NoPlanError(f"no cache of CPU {cpu} is told here, so core-complex has nothing to go by")
         groups = _grouped(cpus, lambda cpu: self.cache_of[cpu].first)
         return [groups[key] for key in sorted(groups, key=lambda key: (-len(groups[key]), key))]
+
+
+def _without_topology(machine: Machine) -> CpuSet:
+    """The CPUs of no core and no package, whose `topology` files are not there, as where a sandbox shows a part of /sys."""
+    placed = union(one.cpus for one in machine.packages) | union(one.cpus for one in machine.cores)
+    return machine.cpus.online - placed
+
+
+def _has_no_node_file(device: Device) -> bool:
+    """Whether the kernel tells the device's local CPUs and has no `numa_node` beside them, as one built without NUMA."""
+    sources = {claim.source for claim in device.claims}
+    return bool(sources & {"local_cpulist", "local_cpus"}) and "numa_node" not in sources
+
+
+def _no_file(path: str) -> TorchError:
+    return TorchError("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
 
 
 def _node(view: TorchView, seat: Seat) -> CpuSet:
@@ -86,12 +115,15 @@ def _node(view: TorchView, seat: Seat) -> CpuSet:
 
 def _socket(view: TorchView, seat: Seat) -> CpuSet:
     package = view.package_of_node(view.home(seat))
-    return union(view.allowed_of(node) for node in view.possible if view.package_of_node(node) == package)
+    return union([view.allowed_of(node) for node in view.possible if view.package_of_node(node) == package])
 
 
 def _exclusive(view: TorchView, seat: Seat) -> CpuSet:
-    home = view.home(seat)
-    cores, peers = view.cores(view.allowed_of(home)), view.peers(seat)
+    home, peers = view.home(seat), view.peers(seat)
+    cores = view.cores(view.allowed_of(home))
+    for cpu in view.in_torchs_order(home):
+        if cpu in view.untold:
+            raise _no_file(f"/{CPU_DIRECTORY}/cpu{cpu}/topology/thread_siblings_list")
     if len(cores) < len(peers):
         raise TorchError(
             "RuntimeError",
@@ -102,10 +134,15 @@ def _exclusive(view: TorchView, seat: Seat) -> CpuSet:
 
 
 def _core_complex(view: TorchView, seat: Seat) -> CpuSet:
-    complexes = view.complexes(view.allowed_of(view.home(seat)))
+    home, peers = view.home(seat), view.peers(seat)
+    cpus = view.allowed_of(home)
+    for cpu in view.in_torchs_order(home):
+        if cpu not in view.cache_of:
+            raise _no_file(f"/{CPU_DIRECTORY}/cpu{cpu}/cache")
+    complexes = view.complexes(cpus)
     if not complexes:
         raise TorchError("ZeroDivisionError", "integer modulo by zero")
-    return complexes[view.peers(seat).index(seat.number) % len(complexes)]
+    return complexes[peers.index(seat.number) % len(complexes)]
 
 
 _MODES: Final[Mapping[str, Callable[[TorchView, Seat], CpuSet]]] = {

@@ -94,6 +94,36 @@ def test_siblings_in_two_roles_and_lists_that_lscpu_tells_otherwise_are_named() 
     assert "themselves fail here: they cannot read lscpu's CPUs of node 2" in notes
 
 
+SMALL = MsrunWish(CpuSet(), (), runtime=(0, 1), minddata=(2, 3), main=(4, 5), scheduler=(0, 1))
+"""Positions for slices of six CPUs."""
+
+
+@pytest.mark.parametrize(
+    ("near", "shape", "allowed", "starts", "nodes", "scheduler"),
+    [
+        ((1, None, 1), Shape(4, 1, 1, 6), "0-23", ["6-7", "0-1", "12-13"], "102", "0-1"),
+        ((None, 0, 0), Shape(3, 1, 1, 8), "0-23", ["8-9", "0-1", "16-17"], "102", "0-1"),
+        ((None, None), Shape(4, 1, 1, 6), "0-23", ["0-1", "12-13"], "01", "0-1"),
+        ((3, 1), Shape(4, 1, 1, 6), "0,2,4,6,8,10,12,14,16,18,20,22", ["18,20", "6,8"], "31", "0,2"),
+    ],
+)
+def test_what_the_generator_does_where_nodes_are_unknown_or_half_allowed(
+    near: tuple[int | None, ...], shape: Shape, allowed: str, starts: list[str], nodes: str, scheduler: str
+) -> None:
+    """Its answers where these devices, nodes and CPUs are told to it."""
+    plan = make_msrun(machine(shape), SMALL._replace(allowed=CpuSet.parse(allowed), seats=seats(near)))
+    assert [roles(plan, device)["runtime"] for device in range(len(near))] == starts
+    assert "".join(str(share.memory) for share in plan.shares) == nodes
+    assert str(plan.scheduler) == scheduler
+
+
+@pytest.mark.parametrize(("near", "shape"), [((1, 1, 1), Shape(2, 1, 1, 6)), ((0, 0, 0), Shape(2, 1, 1, 12))])
+def test_a_device_that_finds_too_few_cpus_ends_the_generator(near: tuple[int, ...], shape: Shape) -> None:
+    on = machine(shape)
+    with pytest.raises(NoPlanError, match="its main is to have those at positions 4-5"):
+        make_msrun(on, SMALL._replace(allowed=on.cpus.online, seats=seats(near)))
+
+
 FULL = ["144-167", "24-47", "96-119", "72-95", "48-71", "120-143", "0-23", "168-191"]
 HALF = ["24-35", "36-47", "72-83", "84-95", "48-59", "60-71", "0-11", "12-23"]
 

@@ -64,7 +64,9 @@ def test_devices_of_one_kind_are_found_in_pci_order_and_the_others_named() -> No
     mixed = on._replace(devices=devices)
     found = found_seats(mixed, ("npu",), None)
     assert [seat.address for seat in found.seats] == [one.address for one in devices[1:]]
-    assert found.notes[1] == f"only the kind npu is planned, not gpu {devices[0].address}: name others with --device"
+    assert (
+        str(found.notes[1]) == f"only the kind npu is planned, not gpu {devices[0].address}: name others with --device"
+    )
     assert [seat.address for seat in found_seats(mixed, ("gpu",), None).seats] == [devices[0].address]
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shapes import Shape, machine
 from torch_machines import machine_of, seats_of
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.plan.make.made import Made, NoPlanError
-from numascope.plan.make.seats import Seat, Seats
+from numascope.plan.make.seats import Seat, Seats, found_seats
 from numascope.plan.make.torch_modes import MODES
 from numascope.plan.make.torch_plan import TorchWish, make_torch
 
@@ -102,3 +103,12 @@ def test_a_kind_plan_is_never_outside_the_allowed_cpus(name: str, mode: str, dat
     for share in made(name, mode, allowed=str(allowed)).shares:
         assert share.cpus
         assert share.cpus <= allowed
+
+
+def test_a_part_of_the_devices_is_told_to_be_all_that_torch_may_see() -> None:
+    on = machine(Shape(2, 1, 2, 4), devices=(0, 0, 1))
+    on = on._replace(devices=tuple(one._replace(kind="gpu") for one in on.devices))
+    seats = found_seats(on, ("gpu",), None).seats
+    for chosen, told in ((seats[:2], True), (seats, False)):
+        notes = make_torch(on, TorchWish("node", on.cpus.online, Seats(chosen), chosen)).notes
+        assert any("CUDA_VISIBLE_DEVICES names these 2 alone" in note for note in notes) is told
