@@ -40,4 +40,4 @@ def cpus(plan: Plan) -> Mapping[str, str]:
 
 
 def notes(text: str) -> list[str]:
-    return [note.removeprefix("bind.json:") for note in read(text).notes]
+    return [str(note).removeprefix("bind.json:") for note in read(text).notes]

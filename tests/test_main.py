@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,18 +61,15 @@ def test_closed_or_full_errors_change_no_exit_code(errors: str) -> None:
     assert shell(f"{PROGRAM} topo --no-such-option {errors}").returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        ("replay /no/such/file", 2, "no terminal, so this is the page of --once"),
-        ("apply /no/such/plan 1", 2, "no terminal: there is nobody to ask"),
-    ],
-)
-def test_a_closed_input_is_no_terminal(arguments: str, code: int, says: str) -> None:
-    done = shell(f"{PROGRAM} {arguments} <&-")
-    assert done.returncode == code
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_closed_input_is_no_terminal(tmp_path: Path, snapshots: Path) -> None:
+    plan = tmp_path / "bind.json"
+    plan.write_text('{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": "0"}}}')
+    replayed = shell(f"{PROGRAM} replay {snapshots}/recordings/torchrun.nsr <&-")
+    applied = shell(f"{PROGRAM} apply {plan} $$=device0 <&-; exit $?")
+    assert (replayed.returncode, applied.returncode) == (1, 2)
+    assert "no terminal, so this is the page of --once" in replayed.stderr
+    assert "no terminal: there is nobody to ask" in applied.stderr
+    assert "Traceback" not in replayed.stderr + applied.stderr
 
 
 def test_the_encoding_that_was_asked_for_stays() -> None:

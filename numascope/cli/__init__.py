@@ -20,7 +20,7 @@ _VERBS: Final = {
     "threads": "What each thread of a job is for, and how that is known.",
     "attach": "The live dashboard of a job or process.",
     "diff": "Threads escaping their planned cores, with exit codes for scripts.",
-    "plan": "Bind plans: make one for a machine, or explain one CPU by CPU.",
+    "plan": "Bind plans: make, check, explain and convert them.",
     "run": "Start a command on its planned CPUs and memory, as a prefix of numactl does.",
     "memory": "On which nodes the memory of a process lies, how sure that is, and why.",
     "record": "Keep what is seen of a job in a file.",

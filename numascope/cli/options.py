@@ -64,7 +64,8 @@ def dialect() -> Callable[[_Body], _Body]:
         "--dialect",
         type=click.Choice(DIALECT_NAMES),
         default=None,
-        help="What PLAN is written in; by its content without.",
+        metavar="NAME",
+        help=f"What PLAN is written in, by its content without: {', '.join(DIALECT_NAMES)}.",
     )
 
 

@@ -6,21 +6,27 @@ import click
 
 from numascope.cli import options
 from numascope.cli.arguments import FilePath
-from numascope.cli.plan_options import DIALECT_NAMES, FORM_NAMES, POLICIES, machine_options
+from numascope.cli.plan_options import FORM_NAMES, POLICIES, machine_options
 
-_DIALECT = click.option(
-    "--dialect", type=click.Choice(DIALECT_NAMES), default=None, help="What PLAN is written in; by its content without."
-)
+_FORMS = ", ".join(FORM_NAMES)
 
 
-@click.group(short_help="Bind plans: make one for a machine, check one, explain one CPU by CPU.")
+@click.group(short_help="Bind plans: make, check, explain and convert them.")
 def plan() -> None:
     """Make a bind plan for this machine or another, check it, convert it, or explain what it means there."""
 
 
-@plan.command(context_settings={"allow_interspersed_args": True})
+@plan.command(
+    short_help="A plan for this machine or another, in any form.", context_settings={"allow_interspersed_args": True}
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--policy", "-p", type=click.Choice(POLICIES), required=True, help="How: docs/plans.md tells them apart.")
+@click.option(
+    "--policy",
+    "-p",
+    type=click.Choice(POLICIES),
+    required=True,
+    help="balanced: our own, role by role near the device; msrun: as MindSpore's generator; the others: as torch's --numa-binding.",
+)
 @click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @click.option(
@@ -28,7 +34,8 @@ def plan() -> None:
     "form",
     type=click.Choice(FORM_NAMES),
     default=None,
-    help="In which form; torchrun for torch's modes, else mindspore.",
+    metavar="FORM",
+    help=f"In which form; torchrun for torch's modes, else mindspore. One of {_FORMS}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
 @machine_options
@@ -52,7 +59,7 @@ def plan() -> None:
     "--smt",
     type=click.Choice(["avoid", "use", "pair"]),
     default=None,
-    help="One thread a core; hot roles so (default); both.",
+    help="avoid: one thread of each core; use: so for hot roles, else all (default); pair: all.",
 )
 @click.option(
     "--reserve",
@@ -72,17 +79,19 @@ def plan() -> None:
     metavar="N",
     help="msrun: devices 0 to N-1, wherever they sit.",
 )
-@click.option("--indent", type=click.IntRange(0, 16), default=2, show_default=True, help="Of the JSON.")
-@click.option("--runtime-range", default=None, metavar="A-B", help="msrun: positions in a device's CPUs; 4-8.")
-@click.option("--minddata-range", default=None, metavar="A-B", help="msrun: the same; 9-12.")
-@click.option("--main-range", default=None, metavar="A-B", help="msrun: the same; 13-19.")
-@click.option("--scheduler-range", default=None, metavar="A-B", help="msrun: the same; 20-23.")
-@click.option("--pynative-range", default=None, metavar="A-B", help="msrun: the same; none.")
+@click.option("--indent", type=click.IntRange(0, 16), default=2, metavar="N", help="Of the JSON; 2 by default.")
+@click.option(
+    "--runtime-range", default=None, metavar="A-B", help="msrun: positions in a device's CPUs; 4-8 by default."
+)
+@click.option("--minddata-range", default=None, metavar="A-B", help="msrun: the same; 9-12 by default.")
+@click.option("--main-range", default=None, metavar="A-B", help="msrun: the same; 13-19 by default.")
+@click.option("--scheduler-range", default=None, metavar="A-B", help="msrun: the same; 20-23 by default.")
+@click.option("--pynative-range", default=None, metavar="A-B", help="msrun: the same; none by default.")
 @click.option(
     "--scheduler-base",
     type=click.Choice(["free", "global", "device0"]),
     default=None,
-    help="msrun: in whose CPUs; free.",
+    help="msrun: among whose CPUs the scheduler's positions count; free (of no device) by default.",
 )
 def make(**given: object) -> None:
     """Make a bind plan: for MindSpore, torchrun, as launch lines, or in what others bind by.
@@ -94,7 +103,7 @@ def make(**given: object) -> None:
     make_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
 
 
-@plan.command()
+@plan.command(short_help="Why each CPU has its owner, on the machine map.")
 @click.argument("name", metavar="PLAN", type=FilePath())
 @click.option("--cpu", type=click.IntRange(0, 65_535), default=None, metavar="N", help="Why this CPU has its owner.")
 @click.option(
@@ -104,7 +113,7 @@ def make(**given: object) -> None:
     metavar="N | N=WHERE",
     help="One device alone; or where it sits: 0=PCI-ADDRESS, 0=node:N.",
 )
-@_DIALECT
+@options.dialect()
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
 @machine_options
 @options.width()
@@ -123,7 +132,7 @@ def explain(**given: object) -> None:
     explain_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
 
 
-@plan.command()
+@plan.command(short_help="What is wrong with it, before the launch.")
 @click.argument("name", metavar="PLAN", type=FilePath())
 @click.option("--job", type=click.IntRange(1), default=None, metavar="PID", help="A live job that was started with it.")
 @click.option(
@@ -131,7 +140,7 @@ def explain(**given: object) -> None:
 )
 @click.option("--allowed", default=None, metavar="CPUS", help="What the launcher may use; by default what you may.")
 @click.option("--threads", default=None, metavar="loader=8,…", help="How many threads or processes a role will have.")
-@_DIALECT
+@options.dialect()
 @options.fail_on("plan check")
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan-check/1 document.")
 @machine_options
@@ -150,14 +159,23 @@ def check(**given: object) -> None:
     run(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
 
 
-@plan.command(context_settings={"allow_interspersed_args": True})
+@plan.command(
+    short_help="The same plan in another form, and what is lost.", context_settings={"allow_interspersed_args": True}
+)
 @click.argument("name", metavar="PLAN", type=FilePath())
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--to", "form", type=click.Choice(FORM_NAMES), required=True, help="The form to write.")
-@_DIALECT
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(FORM_NAMES),
+    required=True,
+    metavar="FORM",
+    help=f"The form to write: {_FORMS}.",
+)
+@options.dialect()
 @click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-@click.option("--indent", type=click.IntRange(0, 16), default=2, show_default=True, help="Of the JSON.")
+@click.option("--indent", type=click.IntRange(0, 16), default=2, metavar="N", help="Of the JSON; 2 by default.")
 @click.option(
     "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
@@ -10,11 +11,13 @@ import click
 from numascope.cli.arguments import refuse_empty
 from numascope.cli.machine_source import Wanted, opened_machine
 from numascope.cli.plan_file import refuse_file, write_plan
+from numascope.cli.plan_notes import echo_beside
 from numascope.host.text import safe_text
 from numascope.plan.given import read_given
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.seats import given_seats
 from numascope.plan.write.forms import FORMS, converted
+from numascope.plan.write.losses import Loss
 from numascope.plan.write.outline import Setting
 
 
@@ -40,6 +43,8 @@ def convert_plan(given: Given) -> None:
     """Writes or prints the plan in its new form; NoPlanError (1), UsageError and InputError (2)."""
     for one in given.devices:
         refuse_empty("--device", one)
+    if given.path == "-":
+        given = given._replace(path=None)
     if given.path is not None:
         refuse_file(given.path, force=given.force)
     wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
@@ -57,11 +62,8 @@ def convert_plan(given: Given) -> None:
         number = len(done.kept.parts)
         ranks = f"{number} rank{'' if number == 1 else 's'}"
         click.echo(f"wrote {shlex.quote(safe_text(given.path))}: {ranks}, from {plan.path} ({plan.dialect})")
-    for line in done.lost:
-        click.echo(f"lost: {line}", err=not to_file)
-    for note in (*plan.notes, *done.doubts):
-        click.echo(f"- {note}", err=not to_file)
+    echo_beside(done.lost, (*map(str, plan.notes), *done.doubts), err=not to_file)
 
 
-def _first(lost: tuple[str, ...]) -> str:
+def _first(lost: Sequence[Loss]) -> str:
     return f": {lost[0]}" if lost else ": it binds nothing"

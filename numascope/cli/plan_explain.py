@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from numascope.cli.arguments import refuse_empty
 from numascope.cli.machine_source import Wanted, opened_machine
 from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_colour
+from numascope.cpuset import LARGEST_ID, CpuSet
 from numascope.errors import UsageError
+from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.given import read_given
 from numascope.plan.make.seats import Seats, found_seats, given_seats
@@ -55,7 +58,7 @@ def explain_plan(given: Given) -> None:
         if given.as_json:
             if given.cpu is not None or picked:
                 raise UsageError("--json is the whole plan: leave --cpu and --device N out")
-            echo_json(plan_document(owners, None, plan.notes))
+            echo_json(plan_document(owners, None, [*map(str, plan.notes)]))
             return
         width = max(_LEAST_WIDTH, terminal_width(given.width))
         lines = _lines(owners, given.cpu, picked[0] if picked else None, width)
@@ -79,9 +82,22 @@ def _lines(owners: Owners, cpu: int | None, device: str | None, width: int) -> l
     digits = device.removeprefix("device")
     subjects = owners.plan.subjects()
     subject = (
-        SCHEDULER if device == "scheduler" else Subject(int(digits)) if digits.isdecimal() and len(digits) < 6 else None
+        SCHEDULER
+        if device == "scheduler"
+        else Subject(int(digits))
+        if digits.isdecimal() and len(digits) < 10
+        else None
     )
     if subject not in subjects or subject is None:
-        named = ", ".join(map(str, subjects)) or "nobody"
-        raise UsageError(f"--device {device[:20]}: {owners.plan.path} names {named}")
+        raise UsageError(f"--device {safe_text(device[:20])}: {owners.plan.path} names {_named(subjects)}")
     return explain_device_lines(owners, subject, width)
+
+
+def _named(subjects: Sequence[Subject]) -> str:
+    """`devices 0-7 and the scheduler`."""
+    numbers = [subject.device for subject in subjects if subject.device is not None]
+    small = CpuSet.of(one for one in numbers if one <= LARGEST_ID)
+    large = [str(one) for one in numbers if one > LARGEST_ID]
+    names = [*([str(small)] if small else []), *large[:3], *(["…"] if len(large) > 3 else [])]
+    words = [f"device{'s' if len(numbers) > 1 else ''} {', '.join(names)}"] if numbers else []
+    return " and ".join([*words, *(["the scheduler"] if SCHEDULER in subjects else [])]) or "nobody"

@@ -84,12 +84,19 @@ def role_sizes(text: str | None) -> Mapping[str, int] | None:
     """`main=7,runtime=5` as role → CPUs; UsageError."""
     if text is None:
         return None
+    from numascope.plan.dialects.roles import KNOWN
+    from numascope.plan.source import nearest
+
     found: dict[str, int] = {}
     for piece in text.split(","):
         matched = _ROLE.fullmatch(piece.strip())
         if matched is None or int(matched[2]) < 1 or matched[1] == "any":
             raise UsageError(
                 f'--roles: "{safe_text(piece.strip()[:40])}" is no role with its CPUs: give main=7,runtime=5'
+            )
+        if matched[1] not in KNOWN:
+            raise UsageError(
+                f'--roles: there is no role "{matched[1]}"{nearest(matched[1], KNOWN)}: docs/roles.md has all'
             )
         if matched[1] in found:
             raise UsageError(f"--roles: {matched[1]} is there twice: name each role once")

@@ -6,15 +6,25 @@ With the key "numascope" at the top it is numascope's own, which says more (docs
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
 from numascope.plan.dialects.roles import KNOWN, is_role
+from numascope.plan.mindspore_subjects import object_of, subjects
+from numascope.plan.msrun_notes import (
+    BYTE_ORDER_MARK,
+    CPUS_ARE_A_NUMBER,
+    CPUS_ARE_NULL,
+    MEMORY_NOT_BOUND,
+    MODE_IS_NULL,
+    NODE_REFUSED_BY_NUMACTL,
+    SWITCHED_OFF,
+)
+from numascope.plan.notes import UNKNOWN_NAME
 from numascope.plan.objects import SCHEDULER, BindMode, MemoryPolicy, MemoryRule, Plan, Rule, Subject
 from numascope.plan.positions import Entry, Value, quoted, universal_newlines
-from numascope.plan.ranges import read_ids
+from numascope.plan.ranges import is_read_by_numactl, read_ids
 from numascope.plan.source import Source, nearest
 
 SECTIONS: Final = ("bind_config", "bind_cpu", "bind_memory")
@@ -31,7 +41,6 @@ _POLICIES: Final[Mapping[str, MemoryPolicy]] = {
 
 _SETTINGS = ("bind_cpu_mode", "bind_memory_mode", "actor_thread_fix_bind")
 _MODES: Final[Mapping[str, BindMode]] = {"cpu": "cpu", "numa": "numa", "none": "none"}
-_KEY = re.compile(r"device(_?)([0-9]{1,9})")
 _SKELETON = '{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": "0-7"}}}'
 
 
@@ -49,16 +58,20 @@ def read_mindspore(path: str, data: bytes, document: Value) -> Plan:
     source = Source(path)
     own = isinstance(document.data, Mapping) and OWN_KEY in document.data
     if data.startswith(b"\xef\xbb\xbf"):
-        source.note(document, "the file begins with a byte order mark, which msrun refuses: save it without")
-    top = _object(source, document, "the file", _SKELETON)
+        source.note(
+            document, BYTE_ORDER_MARK, "the file begins with a byte order mark, which msrun refuses: save it without"
+        )
+    top = object_of(source, document, "the file", _SKELETON)
     for key, entry in top.items():
         if key == OWN_KEY and (type(entry.value.data) is not int or entry.value.data != OWN_VERSION):
             raise source.wrong(entry.value, f'"{OWN_KEY}" is {entry.value}: this version reads {OWN_VERSION}')
         if key not in SECTIONS and not (own and key in _OWN_KEYS):
-            source.note(entry, f"MindSpore does not know the key {quoted(key)} and ignores it", key, SECTIONS)
+            source.note(
+                entry, UNKNOWN_NAME, f"MindSpore does not know the key {quoted(key)} and ignores it", key, SECTIONS
+            )
     config = _config(source, document, top)
-    devices = _subjects(source, top, "bind_cpu")
-    memory = _subjects(source, top, "bind_memory")
+    devices = subjects(source, top, "bind_cpu", config.cpu_mode)
+    memory = subjects(source, top, "bind_memory", config.memory_mode)
     rules = _rules(source, devices, config.cpu_mode, own=own)
     memory_rules = _memory_rules(source, memory, own=own) if config.memory_mode == "numa" else ()
     _note_unused(source, top, config, devices)
@@ -78,21 +91,17 @@ def read_mindspore(path: str, data: bytes, document: Value) -> Plan:
     )
 
 
-def _object(source: Source, value: Value, name: str, example: str) -> Mapping[str, Entry]:
-    if not isinstance(value.data, Mapping):
-        raise source.wrong(value, f"{name} is {value}: expected an object such as {example}")
-    return value.data
-
-
 def _config(source: Source, document: Value, top: Mapping[str, Entry]) -> _Config:
     if "bind_config" not in top:
         raise source.wrong(
             document, f'there is no "bind_config", so this is no unified bind JSON: expected such as {_SKELETON}'
         )
-    settings = _object(source, top["bind_config"].value, '"bind_config"', '{"bind_cpu_mode": "cpu"}')
+    settings = object_of(source, top["bind_config"].value, '"bind_config"', '{"bind_cpu_mode": "cpu"}')
     for key, entry in settings.items():
         if key not in _SETTINGS:
-            source.note(entry, f"MindSpore does not know the setting {quoted(key)} and ignores it", key, _SETTINGS)
+            source.note(
+                entry, UNKNOWN_NAME, f"MindSpore does not know the setting {quoted(key)} and ignores it", key, _SETTINGS
+            )
     return _Config(
         _mode(source, settings, "bind_cpu_mode", ("cpu", "numa", "none")),
         _mode(source, settings, "bind_memory_mode", ("numa", "none")),
@@ -104,6 +113,9 @@ def _mode(source: Source, settings: Mapping[str, Entry], name: str, allowed: Seq
     if name not in settings:
         return "none"
     value = settings[name].value
+    if value.data is None:
+        source.note(value, MODE_IS_NULL, f'"{name}" is null, which MindSpore takes as "none"')
+        return "none"
     text = value.data.lower() if isinstance(value.data, str) else ""
     if text not in allowed:
         expected = f"{', '.join(map(quoted, allowed[:-1]))} or {quoted(allowed[-1])}"
@@ -118,49 +130,6 @@ def _fixed_actors(source: Source, settings: Mapping[str, Entry]) -> bool:
     if not isinstance(entry.value.data, bool):
         raise source.wrong(entry.value, f'"actor_thread_fix_bind" is {entry.value}: expected true or false')
     return entry.value.data
-
-
-def _subjects(source: Source, top: Mapping[str, Entry], section: str) -> dict[Subject | str, Entry]:
-    """The entries by whom they speak of; a str is a key that never matches a worker."""
-    if section not in top or top[section].value.data is None:
-        return {}
-    found: dict[Subject | str, Entry] = {}
-    renamed: set[Subject] = set()
-    for key, entry in _object(source, top[section].value, f'"{section}"', '{"device0": …}').items():
-        subject, underscore = _subject(source, section, key, entry)
-        before = found.get(subject)
-        if before is None or underscore:
-            found[subject] = entry
-        if isinstance(subject, Subject):
-            renamed |= {subject} if underscore else set()
-            if before is not None:
-                loser, winner = (before, entry) if underscore else (entry, before)
-                source.note(loser, f"{subject} is there twice: MindSpore takes the one in line {winner.line}")
-    return found
-
-
-def _subject(source: Source, section: str, key: str, entry: Entry) -> tuple[Subject | str, bool]:
-    """Whom a key speaks of, and whether it is the `device_N` form, which MindSpore renames over `deviceN`."""
-    if key == "scheduler":
-        return SCHEDULER, False
-    found = _KEY.fullmatch(key)
-    if found is None:
-        raise source.wrong(
-            entry, f'{quoted(key)} in "{section}": expected "scheduler" or "device" and a number{_meant(key)}'
-        )
-    subject = Subject(int(found[2]))
-    if not found[1] and key != str(subject):
-        source.note(entry, f'{quoted(key)} never matches a worker, did you mean "{subject}"')
-        return key, False
-    return subject, bool(found[1])
-
-
-def _meant(key: str) -> str:
-    digits = re.search(r"[0-9]+\Z", key[-9:])
-    if digits is None:
-        return nearest(key, ("scheduler",))
-    device = f"device{int(digits[0])}"
-    return nearest(key, (device,)) or f', such as "{device}"'
 
 
 def _rules(source: Source, devices: Mapping[Subject | str, Entry], mode: BindMode, *, own: bool) -> tuple[Rule, ...]:
@@ -181,16 +150,24 @@ def _modules(source: Source, subject: Subject | str, value: Value, *, own: bool)
         return []
     name = quoted(subject) if isinstance(subject, str) else str(subject)
     rules: list[Rule] = []
-    for module, entry in _object(source, value, name, '{"main": "0-7"} (bind_cpu_mode is "cpu")').items():
+    for module, entry in object_of(source, value, name, '{"main": "0-7"} (bind_cpu_mode is "cpu")').items():
         if own and is_role(module) and isinstance(entry.value.data, Mapping):
             rules += _node_rule(source, subject, module, entry.value)
             continue
         cpus = _cpus(source, entry.value, f"{quoted(module)} of {name}")
         if own and not is_role(module):
-            source.note(entry, f"there is no role {quoted(module)}: it is ignored in {name}", module, KNOWN)
+            source.note(
+                entry, UNKNOWN_NAME, f"there is no role {quoted(module)}: it is ignored in {name}", module, KNOWN
+            )
             continue
         if module not in MODULES and not own:
-            source.note(entry, f"MindSpore has no module {quoted(module)} and ignores it in {name}", module, MODULES)
+            source.note(
+                entry,
+                UNKNOWN_NAME,
+                f"MindSpore has no module {quoted(module)} and ignores it in {name}",
+                module,
+                MODULES,
+            )
             continue
         if module == "main" and type(entry.value.data) is int:
             _note_number_main(source, entry.value, name)
@@ -201,7 +178,7 @@ def _modules(source: Source, subject: Subject | str, value: Value, *, own: bool)
 
 def _node_rule(source: Source, subject: Subject | str, role: str, value: Value) -> list[Rule]:
     """A role on the CPUs of nodes: `{"nodes": "0-1"}`, which is numascope's own."""
-    entries = _object(source, value, quoted(role), '{"nodes": 0}')
+    entries = object_of(source, value, quoted(role), '{"nodes": 0}')
     if tuple(entries) != ("nodes",):
         raise source.wrong(value, f'{quoted(role)} of {subject}: expected CPUs such as "0-3", or {{"nodes": 0}}')
     nodes = _nodes(source, entries["nodes"].value, f'"nodes" of {role} of {subject}', 'a node such as 0 or "0-1"')
@@ -210,14 +187,16 @@ def _node_rule(source: Source, subject: Subject | str, role: str, value: Value) 
 
 def _cpus(source: Source, value: Value, name: str) -> CpuSet:
     if value.data is None:
-        source.note(value, f'{name} is null: msrun takes it as no CPUs, set_cpu_affinity refuses it, write ""')
+        text = f'{name} is null: msrun takes it as no CPUs, set_cpu_affinity refuses it, write ""'
+        source.note(value, CPUS_ARE_NULL, text)
         return EMPTY
     return _ids(source, value, name, 'a CPU list in quotes such as "0-3,8"')
 
 
 def _note_number_main(source: Source, value: Value, name: str) -> None:
     outcome = "leaves the process unbound" if value.data == 0 else "stops with an error, the scheduler stays behind"
-    source.note(value, f'"main" of {name} is the number {value}: msrun {outcome}, write "{value}" in quotes')
+    text = f'"main" of {name} is the number {value}: msrun {outcome}, write "{value}" in quotes'
+    source.note(value, CPUS_ARE_A_NUMBER, text)
 
 
 def _whole(source: Source, subject: Subject | str, value: Value) -> list[Rule]:
@@ -253,9 +232,12 @@ def _policy(source: Source, value: Value, entries: Mapping[str, Entry]) -> Memor
 def _nodes(source: Source, value: Value, name: str, expected: str) -> CpuSet:
     if value.data is None:
         return EMPTY
-    if isinstance(value.data, str) and " " in value.data:
-        source.note(value, f"{name} is {value}: msrun hands the spaces on to numactl, which fails, remove them")
-    return _ids(source, value, name, expected)
+    nodes = _ids(source, value, name, expected)
+    if isinstance(value.data, str) and not is_read_by_numactl(value.data):
+        mending = "leave it out, or write null" if not nodes else "remove its spaces"
+        text = f"{name} is {value}: msrun hands that on to numactl, which fails, {mending}"
+        source.note(value, NODE_REFUSED_BY_NUMACTL, text)
+    return nodes
 
 
 def _ids(source: Source, value: Value, name: str, expected: str) -> CpuSet:
@@ -279,9 +261,10 @@ def _note_unused(
     for section, mode in (("bind_cpu", config.cpu_mode), ("bind_memory", config.memory_mode)):
         filled = section in top and bool(top[section].value.data)
         if filled and mode == "none":
-            source.note(top[section], f'"{section}" has no effect: "{section}_mode" is "none"')
+            source.note(top[section], SWITCHED_OFF, f'"{section}" has no effect: "{section}_mode" is "none"')
         if not filled and mode != "none" and not devices:
-            source.note(top["bind_config"], f'"{section}_mode" is "{mode}", but "{section}" is empty: nothing is bound')
+            text = f'"{section}_mode" is "{mode}", but "{section}" is empty: nothing is bound'
+            source.note(top["bind_config"], SWITCHED_OFF, text)
 
 
 def _note_unbound_memory(
@@ -290,4 +273,4 @@ def _note_unbound_memory(
     bound = {rule.subject for rule in memory_rules}
     for subject, entry in devices.items():
         if isinstance(subject, Subject) and subject != SCHEDULER and subject not in bound:
-            source.note(entry, f'{subject} has no entry in "bind_memory": its memory is not bound')
+            source.note(entry, MEMORY_NOT_BOUND, f'{subject} has no entry in "bind_memory": its memory is not bound')

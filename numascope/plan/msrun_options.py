@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.errors import InputError
 from numascope.plan.mindspore import SECTIONS, WHOLE_PROCESS
-from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
+from numascope.plan.msrun_notes import (
+    KEY_BEYOND_WORKERS,
+    KEY_OUT_OF_ORDER,
+    LEFT_UNBOUND,
+    MEMORY_WITHOUT_KEY,
+    RUNS_BACKWARDS,
+    WORKER_WITHOUT_KEY,
+)
+from numascope.plan.notes import BACKWARDS_TO_NUMACTL, IDS_NOT_USABLE
+from numascope.plan.objects import SCHEDULER, MemoryRule, Note, NoteKind, Place, Plan, Rule, Subject
 from numascope.plan.positions import Entry, Value, quoted, read_json
 from numascope.plan.ranges import read_ids
 from numascope.plan.source import Source, nearest
@@ -38,28 +47,58 @@ class Choice(NamedTuple):
     bound: Mapping[Subject, Bound]
 
 
+class Available(NamedTuple):
+    """The CPUs and nodes that msrun lets an object name; nodes are those with CPUs and memory."""
+
+    cpus: CpuSet
+    nodes: CpuSet
+
+
 _OFF: Final = Choice(is_auto=False, bound={})
 
 
+class _Kind(NamedTuple):
+    """What an option's numbers are, and which of them there are; None: not known."""
+
+    word: str
+    available: CpuSet | None
+    without_key: NoteKind
+
+
 class Options(NamedTuple):
-    """Both options of a command line as text; None where it has none. `workers` are the local ones, None: as many as keys."""
+    """Both options of a command line as text; None where it has none. `workers` are the local ones, None: as many as keys.
+
+    `visible` is the sorted ASCEND_RT_VISIBLE_DEVICES: worker i has its i-th device, and without it device i.
+    """
 
     bind_core: str | None = None
     bind_numa: str | None = None
     workers: int | None = None
+    visible: tuple[int, ...] | None = None
+
+    def device_of(self, worker: int) -> int | None:
+        """The physical device of a worker; None: there are fewer, and msrun leaves it unbound."""
+        if self.visible is None:
+            return worker
+        return self.visible[worker] if worker < len(self.visible) else None
 
 
 def read_msrun_options(
-    path: str, options: Options, core_auto: Auto | None = None, numa_auto: Auto | None = None
+    path: str,
+    options: Options,
+    core_auto: Auto | None = None,
+    numa_auto: Auto | None = None,
+    available: Available | None = None,
 ) -> Plan:
-    """The plan that these options mean; `*_auto` is what msrun computes for `true` on the machine in question.
+    """The plan that these options mean; `*_auto` is what msrun computes for `true` on the machine in question, `available` what it has.
 
     InputError with the place in the option's value where msrun refuses it, or where `true` is given and nothing computed.
     """
     core_path, numa_path = f"{path} --bind_core", f"{path} --bind_numa"
-    notes: list[str] = []
-    core = _choice(core_path, options.bind_core, "CPU", options.workers, notes)
-    numa = _choice(numa_path, options.bind_numa, "node", options.workers, notes)
+    notes: list[Note] = []
+    known = (None, None) if available is None else available
+    core = _choice(core_path, options.bind_core, _Kind("CPU", known[0], WORKER_WITHOUT_KEY), options, notes)
+    numa = _choice(numa_path, options.bind_numa, _Kind("node", known[1], MEMORY_WITHOUT_KEY), options, notes)
     core_bound = _settled(core, core_auto, core_path)
     numa_bound = _settled(numa, numa_auto, numa_path)
     rules = []
@@ -93,22 +132,22 @@ def _settled(choice: Choice, auto: Auto | None, path: str) -> Mapping[Subject, B
     return {Subject(worker): Bound(ids, Place(path, 1, 1)) for worker, ids in auto.items() if ids}
 
 
-def _choice(path: str, text: str | None, word: str, workers: int | None, notes: list[str]) -> Choice:
-    if text is None or text.strip().lower() in ("false", "true"):
-        return _OFF if text is None or text.strip().lower() == "false" else Choice(is_auto=True, bound={})
+def _choice(path: str, text: str | None, kind: _Kind, options: Options, notes: list[Note]) -> Choice:
+    if text is None or text.lower() in ("false", "true"):
+        return _OFF if text is None or text.lower() == "false" else Choice(is_auto=True, bound={})
     document = read_json(path, text.encode(errors="surrogateescape"))
     source = Source(path)
     if not isinstance(document.data, Mapping):
         raise source.wrong(document, f"is {document}: expected true, false or an object such as {_EXAMPLE}")
     if any(section in document.data for section in SECTIONS):
         raise source.wrong(document, "is the unified bind JSON: write it to a file, and give --bind_numa=FILE")
-    found = {key: _ids(source, key, entry, word) for key, entry in document.data.items()}
-    bound = _by_position(source, document.data, found, workers)
+    found = {key: _ids(source, key, entry, kind) for key, entry in document.data.items()}
+    bound = _by_position(source, document.data, found, options, kind)
     notes += source.notes
     return Choice(is_auto=False, bound=bound)
 
 
-def _ids(source: Source, key: str, entry: Entry, word: str) -> CpuSet:
+def _ids(source: Source, key: str, entry: Entry, kind: _Kind) -> CpuSet:
     """One key's ids: a list of texts, each one range or numbers with commas between, never both."""
     if key != "scheduler" and _KEY.fullmatch(key) is None:
         meant = key.replace("_", "") if _KEY.fullmatch(key.replace("_", "")) else ""
@@ -116,22 +155,33 @@ def _ids(source: Source, key: str, entry: Entry, word: str) -> CpuSet:
         raise source.wrong(entry, f'{quoted(key)}: expected "scheduler" or "device" and a number{hint}')
     value = entry.value
     if not isinstance(value.data, tuple):
-        raise source.wrong(value, f'{key} is {value}: expected a list of texts such as ["0-3"] ({word} numbers)')
+        raise source.wrong(value, f'{key} is {value}: expected a list of texts such as ["0-3"] ({kind.word} numbers)')
     bits = 0
     for one in value.data:
-        bits |= _piece(source, key, one, word).bits
-    if not bits:
-        source.note(value, f"{key} has no {word}: msrun binds it by none")
-    return CpuSet(bits)
+        bits |= _piece(source, key, one, kind.word).bits
+    ids = CpuSet(bits)
+    if not value.data:
+        source.note(value, LEFT_UNBOUND, f"{key} has an empty list, which is how msrun is told to leave it unbound")
+    lost = ids - kind.available if kind.available else EMPTY
+    if lost:
+        source.note(
+            value,
+            IDS_NOT_USABLE,
+            f"{kind.word} {lost} of {key} is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
+        )
+    return ids
 
 
 def _piece(source: Source, key: str, value: Value, word: str) -> CpuSet:
     if not isinstance(value.data, str):
         raise source.wrong(value, f'{key} holds {value}: expected a text such as "0-3" ({word} numbers)')
-    text = value.data.replace(" ", "")
+    text = "".join(value.data.split())
     span = _RANGE.fullmatch(text)
     if span is not None and int(span[1]) > int(span[2]):
-        source.note(value, f'{value} runs backwards: msrun takes it as no {word}, did you mean "{span[2]}-{span[1]}"')
+        is_cpu = word == "CPU"
+        outcome = "taskset ends the rank there" if is_cpu else "numactl takes its first number alone"
+        text = f'{value} runs backwards: msrun hands it on, and {outcome}, did you mean "{span[2]}-{span[1]}"'
+        source.note(value, RUNS_BACKWARDS if is_cpu else BACKWARDS_TO_NUMACTL, text)
         return EMPTY
     if span is None and _LIST.fullmatch(text) is None:
         raise source.wrong(value, f'{key} holds {value}: expected one range "0-3", or numbers "0,2,4", in each text')
@@ -142,29 +192,25 @@ def _piece(source: Source, key: str, value: Value, word: str) -> CpuSet:
 
 
 def _by_position(
-    source: Source, entries: Mapping[str, Entry], ids: Mapping[str, CpuSet], workers: int | None
+    source: Source, entries: Mapping[str, Entry], ids: Mapping[str, CpuSet], options: Options, kind: _Kind
 ) -> dict[Subject, Bound]:
-    """Worker i gets the i-th key that is not the scheduler's, and only if that key names i."""
+    """Worker i gets the i-th key that is not the scheduler's, and only if that key names its device."""
     bound: dict[Subject, Bound] = {}
     if ids.get("scheduler"):
         bound[SCHEDULER] = Bound(ids["scheduler"], source.place(entries["scheduler"].value))
     keys = [key for key in entries if key != "scheduler"]
     for at, key in enumerate(keys):
-        entry = entries[key]
-        if workers is not None and at >= workers:
-            source.note(entry, f"{key} is beyond the {workers} workers: nobody gets it")
-        elif key.removeprefix("device") != str(at):
-            source.note(
-                entry,
-                f"msrun matches keys by their order: {key} stands where worker {at} looks for device{at}, who stays unbound",
-            )
+        entry, device = entries[key], options.device_of(at)
+        if (options.workers is not None and at >= options.workers) or device is None:
+            number = options.workers if device is not None else len(options.visible or ())
+            source.note(entry, KEY_BEYOND_WORKERS, f"{key} is beyond the {number} workers: nobody gets it")
+        elif int(key.removeprefix("device")) != device:
+            looked = f"{key} stands where worker {at} looks for device{device}, who stays unbound"
+            source.note(entry, KEY_OUT_OF_ORDER, f"msrun matches keys by their order: {looked}")
         elif ids[key]:
-            bound[Subject(at)] = Bound(ids[key], source.place(entry.value))
-    _note_missing(source, entries, keys, workers)
-    return bound
-
-
-def _note_missing(source: Source, entries: Mapping[str, Entry], keys: Sequence[str], workers: int | None) -> None:
+            bound[Subject(device)] = Bound(ids[key], source.place(entry.value))
+    workers = options.workers
     if workers is not None and len(keys) < workers and keys:
         beyond = CpuSet.span(len(keys), min(workers, 65_535) - 1)
-        source.note(entries[keys[-1]], f"there is no key for worker {beyond}, who stays unbound")
+        source.note(entries[keys[-1]], kind.without_key, f"there is no key for worker {beyond}, who stays unbound")
+    return bound

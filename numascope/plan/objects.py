@@ -1,15 +1,17 @@
-"""A plan: rules from (device or scheduler, role) to CPUs and memory nodes, each with its place in the source."""
+"""A plan: rules from (device or scheduler, role) to CPUs and memory nodes, and notes, each with its place in the source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 
 BindMode = Literal["cpu", "numa", "none"]
 MemoryPolicy = Literal["bind", "preferred", "preferred-many", "interleave", "weighted-interleave", "local"]
 """The kernel's memory policies that a plan may ask for (set_mempolicy(2)); `local` names no nodes."""
+
+Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,31 @@ class MemoryRule:
     policy: MemoryPolicy = "bind"
 
 
+class NoteKind(NamedTuple):
+    """What a check makes of notes of one kind: the rule that they belong to, their weight, and what to do."""
+
+    rule: str
+    severity: Severity
+    remedy: str
+    told_by: tuple[str, ...] = ()
+    """Rules on the machine, or how their names begin, that say the same of the same place."""
+    anywhere: bool = False
+    """They say it of another place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a reader found odd and does not refuse."""
+
+    place: Place | str | None
+    """Where; a path: in that file as a whole; None: in the plan as a whole."""
+    text: str
+    kind: NoteKind
+
+    def __str__(self) -> str:
+        return self.text if self.place is None else f"{self.place}: {self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A whole plan as read; `sha256` is of the bytes, `text_sha256` of the text with universal newlines (MindSpore's)."""
@@ -75,7 +102,7 @@ class Plan:
     fixed_actors: bool
     rules: tuple[Rule, ...]
     memory: tuple[MemoryRule, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def subjects(self) -> tuple[Subject, ...]:
         """Everybody the plan speaks of: devices by number, then the scheduler."""

@@ -17,6 +17,8 @@ _PIECE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 
 _LONG = re.compile(r"[0-9]+(?:\s*-\s*[0-9]+)?")
 
+_READ_BY_NUMACTL = re.compile(r"\s*[0-9]+(?:-\s*[0-9]+)?(?:,\s*[0-9]+(?:-\s*[0-9]+)?)*")
+
 
 def read_ids(text: str) -> CpuSet:
     """Reads `0-3,8`, spaces allowed around numbers, the empty text as no ids; BadIdListError names the piece and its mending."""
@@ -34,6 +36,11 @@ def read_ids(text: str) -> CpuSet:
                 narrow[one >> 3] |= 1 << (one & 7)
         covered = max(covered, last)
     return CpuSet(wide | int.from_bytes(narrow, "little"))
+
+
+def is_read_by_numactl(text: str) -> bool:
+    """Whether numactl takes this list: its strtoul skips spaces before a number, none behind it (libnuma.c, __numa_parse_nodestring)."""
+    return _READ_BY_NUMACTL.fullmatch(text) is not None
 
 
 def _piece(written: str) -> tuple[int, int]:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Final
 
 from numascope.errors import InputError
-from numascope.plan.objects import Place
+from numascope.plan.notes import Notes
+from numascope.plan.objects import Note, NoteKind, Place
 from numascope.plan.positions import Entry, Value
 
-MOST_NOTES: Final = 50
 _LONGEST_NAME = 40
 
 
 class Source:
-    """The path of a plan and the notes gathered so far, of which at most `MOST_NOTES` are kept."""
+    """The path of a plan and the notes gathered so far."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._notes: list[str] = []
-        self._left_out = 0
+        self._notes = Notes(path)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """The notes in the order of reading; the last one counts those that were left out."""
-        if not self._left_out:
-            return tuple(self._notes)
-        return (*self._notes, f"{self.path}: {self._left_out} more notes, left out here")
+        return self._notes.all()
 
     def place(self, where: Value | Entry) -> Place:
         """The place of a value, or of a key."""
@@ -37,12 +33,9 @@ class Source:
         """The error to raise for a value, or for a key."""
         return InputError(self.path, problem, where.line, where.column)
 
-    def note(self, where: Value | Entry, text: str, name: str = "", known: Sequence[str] = ()) -> None:
+    def note(self, where: Value | Entry, kind: NoteKind, text: str, name: str = "", known: Sequence[str] = ()) -> None:
         """Keeps a note on a value or a key, with the known name nearest to `name` as a guess."""
-        if len(self._notes) >= MOST_NOTES:
-            self._left_out += 1
-            return
-        self._notes.append(f"{self.place(where)}: {text}{nearest(name, known)}")
+        self._notes.add(self.place(where), kind, f"{text}{nearest(name, known)}")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from numascope.review.outcome import Outcome
 from numascope.review.report import Finding, Placement, RankView, Report, Verdict
 from numascope.show.glyphs import VERDICTS, finding_glyph, mark
 from numascope.show.ink import Line, Span
+from numascope.show.remedy_lines import remedy_parts
 from numascope.show.verdicts import counts_text, outside_text, plan_text, where_text
 
 _MOST_ROWS = 8
@@ -42,7 +43,7 @@ def diff_lines(report: Report, outcome: Outcome, *, all_rows: bool = False, widt
     rest = [one for one in report.findings if not (one.rule in _VERDICT_RULES and one.keys)]
     tables = [_rows(one, placements, report, all_rows=all_rows) for one in told]
     widths = _widths([row for rows, _ in tables for row in rows], width)
-    lines = [_head(report), ()]
+    lines = [*_head(report, width), ()]
     if told:
         lines.append((Span("  " + _cells(("verdict", *_HEAD), widths), "dim"),))
     for finding, (rows, left_out) in zip(told, tables, strict=True):
@@ -57,13 +58,14 @@ def diff_lines(report: Report, outcome: Outcome, *, all_rows: bool = False, widt
     return lines
 
 
-def _head(report: Report) -> Line:
+def _head(report: Report, width: int) -> list[Line]:
     ranks = f"{len(report.ranks)} rank{'' if len(report.ranks) == 1 else 's'}"
     seen = "one look" if report.interval_s is None else f"{report.since_first_s:.3g} s"
-    return (
-        Span(plan_text(report), bold=True),
-        Span(f" against {report.title}: {ranks}, {len(report.placements)} threads, {seen}"),
-    )
+    plan = Span(plan_text(report), bold=True)
+    job = f"against {report.title}: {ranks}, {len(report.placements)} threads, {seen}"
+    if len(plan.text) + 1 + len(job) <= width:
+        return [(plan, Span(f" {job}"))]
+    return [(plan,), *_wrapped(job, "  ", width)]
 
 
 def _rows(
@@ -121,16 +123,8 @@ def _thread_lines(
     if left_out:
         lines.append((Span(f"    … and {left_out} more in the same way: --all-rows lists them", "dim"),))
     lines.extend(_wrapped(finding.evidence, "    ", width, dim=True))
-    lines.append(
-        (
-            Span(
-                f"    put it back:  {finding.remedy}"
-                if finding.remedy.startswith("numascope apply")
-                else f"    {finding.remedy}"
-            ),
-        )
-    )
-    return lines
+    lead = "put it back:  " if finding.remedy.startswith("numascope apply") else ""
+    return [*lines, *_remedy(f"{lead}{finding.remedy}", width)]
 
 
 def _condition_lines(finding: Finding, width: int) -> list[Line]:
@@ -139,7 +133,16 @@ def _condition_lines(finding: Finding, width: int) -> list[Line]:
     lines: list[Line] = [(mark(glyph), Span(f" {finding.rule:<11}", glyph.token, bold=glyph.bold), Span(f" {first}"))]
     lines.extend((Span(f"{'':14}{other}"),) for other in others)
     lines.extend(_wrapped(finding.evidence, "    ", width, dim=True))
-    lines.extend(_wrapped(finding.remedy, "    ", width))
+    return [*lines, *_remedy(finding.remedy, width)]
+
+
+def _remedy(remedy: str, width: int) -> list[Line]:
+    """In one line where it fits, else its commands each in a line of its own: whole, so that they can be copied."""
+    if len(remedy) + 4 <= width:
+        return [(Span(f"    {remedy}"),)]
+    lines: list[Line] = []
+    for text, is_command in remedy_parts(remedy):
+        lines.extend([(Span(f"      {text}"),)] if is_command else _wrapped(text, "    ", width))
     return lines
 
 
@@ -171,8 +174,8 @@ def _foot(report: Report, outcome: Outcome, width: int) -> list[Line]:
     for note in report.notes:
         lines.extend(_wrapped(f"note: {note}", "", width, dim=True))
     if report.plan is not None:
-        for note in report.plan.notes:
-            lines.extend(_wrapped(f"plan: {note}", "", width, dim=True))
+        for told in report.plan.notes:
+            lines.extend(_wrapped(f"plan: {told}", "", width, dim=True))
     lines.append((Span(f"exit {outcome.code}: {outcome.reason}"),))
     return lines
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from numascope.review.report import Finding, Report
-from numascope.show.canvas import cells, fitted, left, wrapped
+from numascope.show.canvas import cells, fitted, left, text_cells, wrapped
 from numascope.show.glyphs import FRAME, VERDICTS, WRONG_WORST_FIRST, finding_glyph, mark, rank_token
 from numascope.show.ink import Line, Span
 from numascope.show.remedy_lines import remedy_lines
@@ -131,7 +131,9 @@ def _no_findings(report: Report, width: int) -> Line:
         text = f" nothing found in what could be read; {_first_note(report)}"
         return fitted([Span(" "), mark(VERDICTS["unknown"]), Span(text)], width)
     if report.plan is None:
-        return fitted([Span(f" - no findings; no plan: {report.plan_source.removeprefix('no plan: ')}", "dim")], width)
+        text = f" - no findings; no plan: {report.plan_source.removeprefix('no plan: ')}"
+        onward = f"{text}; give one with --plan"
+        return fitted([Span(onward if text_cells(onward) <= width else text, "dim")], width)
     if any(report.counts.get(verdict) for verdict in WRONG_WORST_FIRST):
         return fitted([Span(" - no findings", "dim")], width)
     text = " no findings: every judged thread is where the plan wants it"

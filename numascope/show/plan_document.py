@@ -14,7 +14,7 @@ SCHEMA = "numascope.plan/1"
 
 
 def plan_document(owners: Owners, policy: str | None, notes: Sequence[str]) -> Document:
-    """The document `numascope.plan/1`; `policy` is what made it, null for one that was read, `memory_nodes` null where none is bound."""
+    """The document `numascope.plan/1`; `policy` is what made it, null for one that was read, `memory_nodes` null where nothing is asked for."""
     plan, machine = owners.plan, owners.machine
     is_live = machine.source == "live"
     return {
@@ -39,5 +39,6 @@ def _device(owners: Owners, subject: Subject) -> Document:
         "node": None if seat is None else seat.node,
         "cpus": str(owners.cpus_of(subject)),
         "memory_nodes": set_or_null(owners.memory.get(subject)),
+        "memory_policy": owners.policies.get(subject),
         "roles": {rule.role: str(rule_cpus(rule, owners.machine)) for rule in rules},
     }

@@ -7,12 +7,13 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import SCHEDULER, Plan, Rule, Subject
+from numascope.plan.objects import SCHEDULER, Rule, Subject
+from numascope.plan.reasons import free_by_reason, why_cpu, why_subject
 from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import Owners, free_by_reason, role_words, why_cpu
+from numascope.plan.why import Owners, memory_words, nodes_words
 from numascope.show.canvas import left, text_cells, wrapped
 from numascope.show.ink import Line, Span, Token
-from numascope.show.plan_map import letters_of, map_words, plan_map_lines
+from numascope.show.plan_map import PlanMap, letters_of, plan_map
 
 _DIALECTS: Final = {
     "mindspore": "MindSpore's unified bind JSON",
@@ -28,10 +29,8 @@ _DIALECTS: Final = {
     "taskset": "command lines of taskset",
 }
 
-_OF_ONE: Final = "the other thread of its core"
-"""What is said of a single CPU would make a paragraph of each."""
-
-_MOST_PARTIAL: Final = 8
+_MOST_REASONS: Final = 24
+"""Of one device; a plan that scatters its CPUs must not print pages."""
 
 _TABLE: Final = 70
 """From this width on a role's columns stand below each other."""
@@ -39,7 +38,7 @@ _TABLE: Final = 70
 
 def explain_lines(owners: Owners, width: int) -> list[Line]:
     """The whole plan: map, devices with each role's place in the file, and every CPU in no role by why."""
-    lines = [*_head(owners, width), (), *plan_map_lines(owners, width), *_dim(map_words(owners, width), width), ()]
+    lines = [*_head(owners, width), (), *_map_lines(plan_map(owners, width), width), ()]
     letters = letters_of(owners)
     subjects = owners.plan.subjects()
     for subject in subjects:
@@ -49,13 +48,12 @@ def explain_lines(owners: Owners, width: int) -> list[Line]:
         lines += [*([()] if subjects else []), (Span("in no role"),)]
         for reason, cpus in free:
             lines += _wrapped(_free_line(cpus, reason, width), width)
-    return [*lines, *_notes(owners.plan, width)]
+    return [*lines, *_notes(owners, width)]
 
 
 def explain_cpu_lines(owners: Owners, cpu: int, width: int) -> list[Line]:
     """One CPU on the map, and why it has its owner."""
-    mapped = plan_map_lines(owners, width, CpuSet.of((cpu,)))
-    lines = [*_head(owners, width), (), *mapped, *_dim(map_words(owners, width, f"CPU {cpu}"), width), ()]
+    lines = [*_head(owners, width), (), *_map_lines(plan_map(owners, width, cpu=cpu), width), ()]
     first, *rest = why_cpu(owners, cpu)
     lines += [(Span(text, bold=True),) for text in wrapped(first, width)]
     for reason in rest:
@@ -65,34 +63,13 @@ def explain_cpu_lines(owners: Owners, cpu: int, width: int) -> list[Line]:
 
 def explain_device_lines(owners: Owners, subject: Subject, width: int) -> list[Line]:
     """One device's CPUs on the map, and why each run of them is there."""
-    cpus = owners.cpus_of(subject)
-    mapped = plan_map_lines(owners, width, cpus)
-    lines = [*_head(owners, width), (), *mapped, *_dim(map_words(owners, width, str(subject)), width), ()]
+    lines = [*_head(owners, width), (), *_map_lines(plan_map(owners, width, only=subject), width), ()]
     lines += _subject_lines(owners, subject, letters_of(owners)[subject], width)
-    for rule in owners.of_subject.get(subject, ()):
-        lines += _rule_lines(owners, rule, width)
-    return lines
-
-
-def _rule_lines(owners: Owners, rule: Rule, width: int) -> list[Line]:
-    """What holds for all CPUs of a rule once, then what holds for some of them."""
-    wanted = rule_cpus(rule, owners.machine)
-    cpus = wanted & owners.machine.cpus.present
-    said: dict[str, int] = {}
-    for cpu in cpus:
-        for sentence in list(why_cpu(owners, cpu))[1:]:
-            if not sentence.startswith(_OF_ONE):
-                said[sentence] = said.get(sentence, 0) | 1 << cpu
-    lines: list[Line] = [(), *_wrapped(f"{role_words(rule)}: {wanted}", width)]
-    if wanted != cpus:
-        lines += _wrapped(f"- {wanted - cpus}: this machine has no such CPU", width)
-    common = [sentence for sentence, bits in said.items() if bits == cpus.bits]
-    partial = [(CpuSet(bits), sentence) for sentence, bits in said.items() if bits != cpus.bits]
-    for sentence in common:
-        lines += _wrapped(f"- {sentence}", width)
-    for here, sentence in partial[:_MOST_PARTIAL]:
-        lines += _wrapped(f"- {here}: {sentence}", width)
-    left_out = len(partial) - _MOST_PARTIAL
+    reasons = list(why_subject(owners, subject))
+    lines.append(())
+    for reason in reasons[:_MOST_REASONS]:
+        lines += _wrapped(f"- {reason}", width)
+    left_out = len(reasons) - _MOST_REASONS
     return [*lines, *(_wrapped(f"- {left_out} more: ask with --cpu N", width) if left_out > 0 else [])]
 
 
@@ -111,35 +88,46 @@ def _subject_lines(owners: Owners, subject: Subject, letter: str, width: int) ->
     machine = owners.machine
     seat = None if subject.device is None else owners.seats.get(subject.device)
     where = "" if seat is None else f" {seat.address or ''}".rstrip()
-    near = (
-        "" if subject == SCHEDULER else ", near " + ("?" if seat is None or seat.node is None else f"node {seat.node}")
-    )
+    near = f" near node {seat.node}" if seat is not None and seat.node is not None else ""
     here = owners.cpus_of(subject) & machine.cpus.present
     nodes = CpuSet.of({machine.node_of[cpu] for cpu in here if cpu in machine.node_of})
-    memory = owners.memory.get(subject)
-    bound = f"memory of node {memory}" if memory is not None else "memory not bound"
-    text = f"{letter} {subject}{where}{near}; CPUs of node {nodes or '?'}, {bound}"
-    lines: list[Line] = [(Span(one),) for one in wrapped(text, width)]
-    for rule in owners.of_subject.get(subject, ()):
-        lines += _role_lines(owners, rule, width)
+    lines = _wrapped(
+        f"{letter} {subject}{where}{near}: CPUs on {nodes_words(nodes)}, {memory_words(owners, subject)}", width
+    )
+    rules = owners.of_subject.get(subject, ())
+    rows = [_role_cells(owners, rule, is_only=len(rules) == 1) for rule in rules]
+    if width < _TABLE:
+        return lines + [one for row in rows for one in _wrapped("    {}, {}: {}  {}".format(*row), width)]
+    first, second, third = (max((len(row[at]) for row in rows), default=0) for at in range(3))
+    third = third if 8 + first + second + third + max((len(row[3]) for row in rows), default=0) <= width else 0
+    for role, count, cpus, place in rows:
+        text = f"    {left(role, first)}  {count.rjust(second)}  {left(cpus, third) if third else cpus}  {place}"
+        lines += _wrapped(text, width, indent=8 + first + second)
     return lines
 
 
-def _role_lines(owners: Owners, rule: Rule, width: int) -> list[Line]:
-    role = "whole process" if rule.role == WHOLE_PROCESS else rule.role
+def _role_cells(owners: Owners, rule: Rule, *, is_only: bool) -> tuple[str, str, str, str]:
+    """Role, number of CPUs, CPUs, place without the directories that the head has."""
+    role = rule.role if rule.role != WHOLE_PROCESS else "whole process" if is_only else "all others"
     cpus = rule_cpus(rule, owners.machine)
-    place = owners.plan.path if owners.plan.dialect == "torch" else str(rule.place)
-    count = f"{len(cpus)} CPU{'' if len(cpus) == 1 else 's'}"
-    if width < _TABLE:
-        return _wrapped(f"    {role}, {count}: {cpus}  {place}", width)
-    return _wrapped(left(f"    {role}", 20) + left(count, 9) + f" {cpus}  {place}", width, indent=30)
+    place = "" if owners.plan.dialect == "torch" else str(rule.place).rpartition("/")[2]
+    return role, f"{len(cpus)} CPU{' ' if len(cpus) == 1 else 's'}", str(cpus), place
 
 
-def _notes(plan: Plan, width: int) -> list[Line]:
-    lines: list[Line] = []
-    for note in plan.notes:
-        lines += _wrapped(f"- {note}", width, "dim")
+def _notes(owners: Owners, width: int) -> list[Line]:
+    notes = [*map(str, owners.plan.notes)]
+    lost = [one.device for one in owners.of_subject if one.device is not None and not _is_seated(owners, one)]
+    if lost:
+        words = "device {} sits" if len(lost) == 1 else f"device {{}} and {len(lost) - 1} more sit"
+        told = f"--device {lost[0]}=PCI-ADDRESS or {lost[0]}=node:N does"
+        notes.append(f"no source says where {words.format(lost[0])}: {told}")
+    lines = [line for note in notes for line in _wrapped(f"- {note}", width, "dim")]
     return [(), *lines] if lines else []
+
+
+def _is_seated(owners: Owners, subject: Subject) -> bool:
+    seat = None if subject.device is None else owners.seats.get(subject.device)
+    return seat is not None and seat.node is not None
 
 
 def _free_line(cpus: CpuSet, reason: str, width: int) -> str:
@@ -163,5 +151,5 @@ def _wrapped(text: str, width: int, hue: Token = "text", indent: int | None = No
     return [(Span(one, hue),) for one in [*lines, line.rstrip()]]
 
 
-def _dim(text: str, width: int) -> list[Line]:
-    return _wrapped(text, width, "dim")
+def _map_lines(drawn: PlanMap, width: int) -> list[Line]:
+    return [*drawn.lines, *_wrapped(drawn.words, width, "dim")]

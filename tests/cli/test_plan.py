@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from captures import MACHINES
+from conftest import REPOSITORY
 
 from numascope.plan.load import load_plan
 
@@ -85,7 +86,7 @@ def test_the_document_is_numascope_plan_1() -> None:
 
 def test_torch_modes_are_torchrun_s_own_option_where_torch_makes_the_same() -> None:
     out = told("make", "-p", "exclusive", *GPUS, "--", "python", "train.py")
-    assert out == "torchrun --nproc-per-node=5 --numa-binding=exclusive python train.py\n"
+    assert out == "torchrun --nproc-per-node=5 --numa-binding=exclusive train.py\n"
     lines = told("make", "-p", "socket", *MEMORY_ONLY).splitlines()
     assert lines[0] == "#!/bin/sh"
     assert lines[3].startswith('0) exec numactl --physcpubind=0-7 "$@" ;;')
@@ -162,15 +163,34 @@ def test_a_plan_is_drawn_and_explained(tmp_path: Path) -> None:
     path = tmp_path / "bind.json"
     told("make", "-p", "balanced", *NPUS, "-o", str(path))
     whole = told("explain", str(path), *NPUS)
-    assert "A device0 0000:11:00.0, near node 0; CPUs of node 0-1, memory of node 0" in whole
+    assert "A device0 0000:11:00.0 near node 0: CPUs on nodes 0-1, memory bound to node 0" in whole
     one = told("explain", str(path), *NPUS, "--cpu", "0", "--ascii")
-    assert f"CPU 0 is runtime of device0: {path}:10:18 gives it CPUs 0" in one.replace("\n", " ")
+    assert f"CPU 0 is runtime of device0: {path}:10:18 gives it CPU 0" in one.replace("\n", " ")
     assert one.isascii()
     device = told("explain", str(path), *NPUS, "--device", "1")
-    assert "minddata of device1: 6-7" in device
+    assert "    minddata  2 CPUs  6-7  bind.json:16:19" in device
     document = json.loads(told("explain", str(path), *NPUS, "--json"))
     assert document["plan"]["dialect"] == "mindspore"
     assert document["devices"][1]["roles"]["minddata"] == "6-7"
+
+
+def test_the_page_of_plans_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = ("--capture", str(MACHINES / "made-ascend-server" / "host.tar.gz"))
+    told("make", "-p", "msrun", *there, "-o", "bind.json")
+    printed = told("explain", "bind.json", *there, "--cpu", "6").splitlines()
+    page = (REPOSITORY / "docs" / "plans.md").read_text().split("numascope plan explain bind.json --cpu 6\n")[1]
+    shown = [line.removeprefix("    ") for line in page.split("\nPLAN is")[0].splitlines() if line.strip(" …")]
+    assert len(shown) > 8
+    assert [line for line in shown if line not in printed] == []
+
+
+def test_a_device_that_the_plan_has_not_is_answered_with_those_that_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "bind.json"
+    told("make", "-p", "balanced", *NPUS, "-o", str(path))
+    assert refusal("explain", str(path), *NPUS, "--device", "9").endswith("bind.json names devices 0-3")
+    path.write_text('{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device123456789": {"main": "0"}}}')
+    assert refusal("explain", str(path), *NPUS, "--device", "9").endswith("names device 123456789")
 
 
 def test_a_mode_of_torch_is_explained_by_name() -> None:

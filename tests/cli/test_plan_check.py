@@ -99,7 +99,7 @@ def test_a_file_that_is_no_plan_gets_one_line(tmp_path: Path, written: str | byt
 @pytest.mark.parametrize(
     ("devices", "column", "words"),
     [
-        ('{"device0": {"main": "0-1000000000"}}', 76, "the number is too large"),
+        ('{"device0": {"main": "0-1000000000"}}', 76, "expected numbers from 0 to 65535"),
         ('{"device0": {"main": ["0"]}}', 76, '"main" of device0 is a list'),
         ('{"device0": {"main": "5-2"}}', 76, "the range runs backwards"),
         ('{"device0": "0-3"}', 67, 'device0 is "0-3"'),
@@ -175,6 +175,27 @@ def test_numactl_s_refusal_under_a_narrow_launcher_is_foretold(tmp_path: Path) -
     assert check(str(path), *SERVER, "--allowed", "144-167").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("numactl -C 144-151 -m 6 a", ["numactl-refuses"]),
+        ("taskset -c 144-151 a", []),
+        ("VLLM_CPU_OMP_THREADS_BIND=144-151", []),
+        ("CPU_AFFINITY_CONF=1,npu0:144-151", ["reading"]),
+        ('msrun --bind_core=\'{"device0":["144-151"]}\' --bind_numa=\'{"device0":["6"]}\' a', ["numactl-refuses"]),
+        ('{"affinity_config": {"device_0": {"affinity_cpu_list": ["144-151"]}}}', []),
+        ("numactl -N 6 -m 6 a", []),
+    ],
+)
+def test_a_narrow_launcher_is_told_once_and_only_where_the_tool_looks_at_it(
+    tmp_path: Path, line: str, rules: list[str]
+) -> None:
+    path = tmp_path / "plan"
+    path.write_text(line + "\n")
+    done = check(str(path), *SERVER, "--allowed", "144-147", "--json")
+    assert [one["rule"] for one in json.loads(done.stdout)["findings"] if one["severity"] != "info"] == rules
+
+
 @contextmanager
 def job(bind_file: str, sha256: str) -> Iterator[int]:
     environ = os.environ | {
@@ -209,9 +230,39 @@ def test_a_live_job_s_plan_is_compared_by_hash_and_path(tmp_path: Path) -> None:
         assert hashed() == []
         Path(path).write_text(Path(path).read_text() + " ")
         assert hashed() == ["job-hash"]
-    copied = str(tmp_path / "other.json")
-    with job(copied, hashlib.sha256(Path(path).read_bytes()).hexdigest()) as pid:
+    copied = tmp_path / "other.json"
+    copied.write_bytes(Path(path).read_bytes())
+    with job(str(copied), hashlib.sha256(copied.read_bytes()).hexdigest()) as pid:
         assert hashed() == ["job-path"]
+        copied.unlink()
+        assert hashed() == ["job-hash"]
+
+
+def test_a_wrong_pid_is_a_warning_and_a_job_of_another_user_s_is_unknown(tmp_path: Path) -> None:
+    path = plan_of(tmp_path, device0={"main": "0"})
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        _until_exec(sleeper.pid)
+        done = check(path, "--job", str(sleeper.pid), "--json")
+        sleeper.kill()
+    (found,) = [one for one in json.loads(done.stdout)["findings"] if one["rule"] == "job-plan"]
+    assert (found["severity"], done.returncode) == ("warning", 1)
+    ended = subprocess.Popen(["true"])
+    time.sleep(0.2)  # a zombie, until its parent asks for it
+    assert check(path, "--job", str(ended.pid)).returncode == 4
+    ended.wait()
+
+
+def test_interrupts_of_a_captured_machine_are_told_of_the_devices_that_the_form_means(tmp_path: Path) -> None:
+    plan = tmp_path / "line"
+    plan.write_text("numactl -C 144-151 -m 6 python train.py\n")
+    done = check(str(plan), *SERVER, "--json")
+    (found,) = [one for one in json.loads(done.stdout)["findings"] if one["rule"] == "irq"]
+    assert found["text"] == "1 interrupt of device 0 (0000:01:00.0) goes to CPU 144 of device0"
+    assert found["remedy"] == (
+        "as root: echo LIST > /proc/irq/100/smp_affinity_list, where LIST is CPUs in no role, such as 152-167; irqbalance may undo it"
+    )
+    plan.write_text("export VLLM_CPU_OMP_THREADS_BIND=144-151\n")
+    assert "irq" not in [one["rule"] for one in json.loads(check(str(plan), *SERVER, "--json").stdout)["findings"]]
 
 
 def test_a_job_that_is_gone_ends_4_and_another_machine_has_none(tmp_path: Path) -> None:

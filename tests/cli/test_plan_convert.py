@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from captures import MACHINES
-from processes import OWN_CPUS
+from processes import OWN_CPUS, needs_two_cpus
 from shapes import Shape, machine
 
 from numascope.cli.plan_options import DIALECT_NAMES, FORM_NAMES
@@ -57,7 +57,7 @@ def test_a_plan_is_printed_in_its_new_form_and_losses_go_beside_it(tmp_path: Pat
     )
     lines = done.stderr.splitlines()
     assert lines[0].startswith(f"lost: {path}:1:")
-    assert lines[0].endswith("main of device0 (CPU 2-7): srun binds a rank as a whole, to all its CPUs 0-7")
+    assert lines[0].endswith("main of device0 (CPU 2-7): srun binds a rank as a whole, to all its CPUs")
     assert len(lines) == 2
 
 
@@ -110,7 +110,7 @@ def test_make_writes_the_further_forms_with_what_they_lose() -> None:
     done = plan("make", "-p", "balanced", "--to", "rankfile", *NPUS)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].startswith("rank 0=localhost slot=")
-    assert "- lost: memory of device0 on node 0: mpirun binds no memory" in done.stderr
+    assert "lost: memory of devices 0-3: mpirun binds no memory" in done.stderr
     own = plan("make", "-p", "balanced", "--to", "numascope", *NPUS)
     assert json.loads(own.stdout)["numascope"] == 1
     assert "lost" not in own.stderr
@@ -146,10 +146,26 @@ def test_only_devices_that_the_launcher_sees_count_for_torch_s_shares() -> None:
     alone = plan_of_torchrun(torchrun("exclusive", 1), facts(os.getpid(), CUDA_VISIBLE_DEVICES="1"), HOST)
     assert isinstance(alone, JobPlan)
     assert [(str(rule.subject), rule.cpus) for rule in alone.plan.rules] == [("device1", OWN)]
-    for value, words in (("1,0", "reorders devices"), ("GPU-8f2a", "names no numbers")):
+    for value, words in (("1,1", "names a device twice"), ("GPU-8f2a", "names no numbers")):
         told = plan_of_torchrun(torchrun("node"), facts(os.getpid(), CUDA_VISIBLE_DEVICES=value), HOST)
         assert isinstance(told, str)
         assert words in told
+
+
+@needs_two_cpus
+def test_shares_go_in_the_order_in_which_the_launcher_lists_its_devices() -> None:
+    """Logical device 0 is the first of the list, and gets the first cores."""
+
+    def of_list(listed: str) -> dict[str, CpuSet]:
+        found = plan_of_torchrun(torchrun("exclusive"), facts(os.getpid(), CUDA_VISIBLE_DEVICES=listed), HOST)
+        assert isinstance(found, JobPlan)
+        return {str(rule.subject): rule.cpus for rule in found.plan.rules}
+
+    sorted_, reordered = of_list("0,1"), of_list("1,0")
+    assert sorted_["device0"] | sorted_["device1"] == OWN
+    assert sorted_["device0"].first < sorted_["device1"].first
+    assert (reordered["device1"], reordered["device0"]) == (sorted_["device0"], sorted_["device1"])
+    assert of_list("1,0,7") == reordered, "CUDA ends the list at the first that is none"
 
 
 def test_where_torch_itself_fails_the_job_has_no_plan_and_torch_s_words_say_why() -> None:

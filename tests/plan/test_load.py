@@ -11,7 +11,7 @@ from numascope.plan.positions import LARGEST_FILE_BYTES
 
 DIALECTS = (
     'numascope reads MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '
-    "and the dialects that numascope plan convert --help names"
+    "and the dialects that --dialect lists"
 )
 
 
@@ -86,7 +86,10 @@ def test_the_largest_file_is_read(tmp_path: Path) -> None:
         (b"[1]", "1:1: the file holds a list"),
         (b'"cpu"', '1:1: the file holds "cpu"'),
         (b"{}", '1:1: this object has none of the keys "bind_config", "bind_cpu", "bind_memory"'),
-        (b'\n{"device0": ["0-1"]}', "2:1: this is the short form for msrun's command line, not a file"),
+        (
+            b'\n{"device0": ["0-1"]}',
+            "2:1: this is the short form of msrun's command line: write it as msrun --bind_core='…' or --bind_numa='…'",
+        ),
     ],
 )
 def test_what_is_no_plan_is_told_what_is_read(data: bytes, problem: str) -> None:

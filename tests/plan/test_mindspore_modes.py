@@ -36,10 +36,28 @@ def test_numa_mode_binds_the_whole_process_to_nodes() -> None:
     )
 
 
-def test_spaces_in_a_node_list_break_numactl() -> None:
-    assert notes(with_cpus('{"device0": "0, 1"}', NUMA)) == [
-        '2:25: device0 is "0, 1": msrun hands the spaces on to numactl, which fails, remove them'
+def test_spaces_behind_a_node_break_numactl_and_those_before_do_not() -> None:
+    assert notes(with_cpus('{"device0": "0, 1"}', NUMA)) == []
+    assert notes(with_cpus('{"device0": "0 - 1"}', NUMA)) == [
+        '2:25: device0 is "0 - 1": msrun hands that on to numactl, which fails, remove its spaces'
     ]
+
+
+def test_an_empty_text_for_a_node_breaks_numactl_too() -> None:
+    assert notes(with_cpus('{"device0": ""}', NUMA)) == [
+        '2:25: device0 is "": msrun hands that on to numactl, which fails, leave it out, or write null'
+    ]
+
+
+def test_a_mode_of_null_is_none() -> None:
+    plan = read(with_cpus('{"device0": {"main": "0"}}', '{"bind_cpu_mode": null}'))
+    assert (plan.cpu_mode, plan.rules) == ("none", ())
+    assert plan.notes[0].text.endswith('"bind_cpu_mode" is null, which MindSpore takes as "none"')
+
+
+def test_a_section_that_is_no_object_is_refused_only_where_its_mode_is_on() -> None:
+    assert read('{"bind_config": {}, "bind_cpu": [1]}').rules == ()
+    assert refusal('{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": null}').startswith('1:55: "bind_cpu" is null')
 
 
 def test_memory_is_a_number_or_a_list_of_nodes() -> None:

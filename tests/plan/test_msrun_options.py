@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
-from numascope.plan.msrun_options import Options, read_msrun_options
+from numascope.plan.msrun_options import Available, Options, read_msrun_options
 from numascope.plan.objects import Plan
 
 TWO = '{"scheduler": ["0"], "device0": ["0-3"], "device1": ["8,9", "4-5"]}'
@@ -27,6 +26,10 @@ def bound(plan: Plan) -> dict[str, str]:
     for rule in plan.memory:
         found[str(rule.subject)] += f", memory {rule.nodes}"
     return found
+
+
+def notes(plan: Plan) -> list[str]:
+    return [str(note) for note in plan.notes]
 
 
 def refusal(core: str) -> str:
@@ -49,17 +52,17 @@ def test_nodes_bind_memory_and_cpus_and_cpus_of_the_other_option_win() -> None:
     assert bound(both) == {"device0": "cpus 0-3, memory 1", "scheduler": "nodes 0, memory 0"}
 
 
-@pytest.mark.parametrize("text", ['{"device1": ["1"], "device0": ["0"]}', '{"device1": ["1"]}', '{"device00": ["1"]}'])
+@pytest.mark.parametrize("text", ['{"device1": ["1"], "device0": ["0"]}', '{"device1": ["1"]}', '{"device02": ["1"]}'])
 def test_keys_that_are_not_in_the_order_of_workers_bind_nobody(text: str) -> None:
     plan = read(text)
     assert bound(plan) == {}
-    assert "msrun matches keys by their order" in plan.notes[0]
+    assert "msrun matches keys by their order" in plan.notes[0].text
 
 
 def test_keys_and_workers_of_different_number() -> None:
     assert bound(read(TWO, workers=1)) == {"device0": "cpus 0-3", "scheduler": "cpus 0"}
-    assert read(TWO, workers=1).notes == ("line --bind_core:1:42: device1 is beyond the 1 workers: nobody gets it",)
-    assert read(TWO, workers=4).notes == ("line --bind_core:1:42: there is no key for worker 2-3, who stays unbound",)
+    assert notes(read(TWO, workers=1)) == ["line --bind_core:1:42: device1 is beyond the 1 workers: nobody gets it"]
+    assert notes(read(TWO, workers=4)) == ["line --bind_core:1:42: there is no key for worker 2-3, who stays unbound"]
 
 
 @pytest.mark.parametrize("text", ["{}", "false", "False", '{"device0": []}', '{"device0": ["5-2"]}'])
@@ -67,8 +70,47 @@ def test_what_msrun_lets_pass_and_binds_nobody_with(text: str) -> None:
     assert bound(read(text)) == {}
 
 
-def test_a_range_that_runs_backwards_is_told() -> None:
-    assert 'did you mean "2-5"' in read('{"device0": ["5-2"]}').notes[0]
+def test_leading_zeros_match_a_worker_here() -> None:
+    assert bound(read('{"device00": ["1"]}')) == {"device0": "cpus 1"}
+
+
+def test_a_range_that_runs_backwards_ends_taskset_and_is_cut_by_numactl() -> None:
+    assert notes(read('{"device0": ["5-2"]}')) == [
+        'line --bind_core:1:14: "5-2" runs backwards: msrun hands it on, and taskset ends the rank there, did you mean "2-5"'
+    ]
+    assert "numactl takes its first number alone" in read(None, '{"device0": ["1-0"]}').notes[0].text
+
+
+def test_an_empty_list_is_how_a_process_is_left_out() -> None:
+    plan = read('{"scheduler": [], "device0": [], "device1": ["20-29", "40-49"]}')
+    assert bound(plan) == {"device1": "cpus 20-29,40-49"}
+    assert [note.text.partition("is how")[2] for note in plan.notes] == [" msrun is told to leave it unbound"] * 2
+
+
+def test_any_blank_within_a_text_is_let_pass() -> None:
+    assert bound(read('{"device0": ["\\t4 -\\n5 "]}')) == {"device0": "cpus 4-5"}
+
+
+@pytest.mark.parametrize("text", [" true", "true "])
+def test_true_with_a_blank_is_no_object(text: str) -> None:
+    assert refusal(text).endswith('is true: expected true, false or an object such as {"device0": ["0-7"]}')
+
+
+def test_visible_devices_are_sorted_and_keys_name_them() -> None:
+    options = Options('{"device3": ["0"], "device5": ["1"], "device7": ["2"]}', visible=(3, 5))
+    plan = read_msrun_options("line", options)
+    assert bound(plan) == {"device3": "cpus 0", "device5": "cpus 1"}
+    assert notes(plan) == ["line --bind_core:1:38: device7 is beyond the 2 workers: nobody gets it"]
+    assert bound(read_msrun_options("line", Options(TWO, visible=(3, 5)))) == {"scheduler": "cpus 0"}
+
+
+def test_every_number_is_checked_even_one_that_nobody_gets() -> None:
+    available = Available(CpuSet.span(0, 3), CpuSet.span(0, 0))
+    plan = read_msrun_options("line", Options('{"device1": ["2-4"]}', '{"scheduler": ["1"]}'), available=available)
+    assert [note for note in notes(plan) if "RuntimeError" in note] == [
+        "line --bind_core:1:13: CPU 4 of device1 is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
+        "line --bind_numa:1:15: node 1 of scheduler is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -132,26 +174,3 @@ def test_any_value_is_a_plan_or_one_error_with_a_place(document: object, workers
         if rule.subject.device is not None:
             assert devices[rule.subject.device] == str(rule.subject)
             assert workers is None or rule.subject.device < workers
-
-
-def test_what_msrun_itself_took_and_refused_as_bind_core_is_foretold(shared: Path) -> None:
-    text = (shared / "data" / "mindspore" / "validator_results_1.txt").read_text(encoding="utf-8")
-    part = text.split("## CLI --bind_core values\n", 1)[1].split("\n## ", 1)[0]
-    answers = {
-        value: verdict == "OK "
-        for verdict, value in re.findall(r"^\[(OK |ERR)\] bind_core (.*?) -> ", part, re.MULTILINE)
-    }
-    assert len(answers) == 20
-    read = {value: refusal_of(value) for value in answers}
-    later = '{"bind_cpu":{"x":1}}'
-    assert answers[later]
-    assert "write it to a file" in read.pop(later)
-    assert {value: said == "" for value, said in read.items()} == {value: answers[value] for value in read}
-
-
-def refusal_of(core: str) -> str:
-    try:
-        read_msrun_options("line", Options(core, None, None), {}, {})
-    except InputError as refusal:
-        return str(refusal)
-    return ""

@@ -49,9 +49,16 @@ def plan_of(modules: object, *, subject: str = "device0", **config: object) -> P
     return parse_plan("bind.json", json.dumps({"bind_config": settings, "bind_cpu": {subject: modules}}).encode())
 
 
-def thread(comm: str, role: str | None = None, *, is_main: bool = False, in_top: bool = True) -> Member:
+def thread(
+    comm: str,
+    role: str | None = None,
+    *,
+    is_main: bool = False,
+    in_top: bool = True,
+    born: tuple[int, int] = (0, 0),
+) -> Member:
     found = ROLES.get(re.sub(r"_\d+$", "", comm), "unnamed") if role is None else role
-    return Member(comm, Role(found, "named", "by its name"), is_main, in_top)
+    return Member(comm, Role(found, "named", "by its name"), is_main, in_top, born)
 
 
 MAIN = thread("python", "main", is_main=True)
@@ -126,6 +133,30 @@ def test_how_many_actors_are_bound_follows_from_the_online_cpus(cpus: Sequence[i
 @given(st.integers(1, 2000))
 def test_the_actors_are_18_percent_of_at_most_30_cpus(online: int) -> None:
     assert len(bound_actors(online)) == max(1, min(30, online) * 18 // 100)
+
+
+def test_actors_are_bound_in_the_order_in_which_they_were_made_whatever_their_names() -> None:
+    """Seen with MindSpore 2.10 on 16 CPUs: the first of the pool had run second, was named ActorThread_1, and got the first CPU."""
+    pool = [thread("ActorThread_1", born=(90, 335)), thread("ActorThread_0", born=(90, 336))]
+    queues = [
+        thread(name, born=(95, 360 + at)) for at, name in enumerate(("infer_queue", "resize_queue", "launch_queue"))
+    ]
+    plan = plan_of({"runtime": "0-4"})
+    assert masks(plan, machine(32), [*pool, *queues]) == ["0", "1", "2", "3", "4"]
+    assert masks(plan, machine(32), [*queues, *reversed(pool)]) == ["2", "3", "4", "1", "0"]
+
+
+def test_a_pool_that_was_there_before_the_first_graph_has_all_actors_and_its_queues_inherit() -> None:
+    """Seen with MindSpore 2.10 in PyNative mode on 16 CPUs: both actors were bound, no queue of the pipeline was."""
+    pool = [thread(f"ActorThread_{at}", born=(90, 335 + at)) for at in range(2)]
+    queues = [
+        thread(name, born=(95, 360 + at)) for at, name in enumerate(("infer_queue", "resize_queue", "launch_queue"))
+    ]
+    plan = plan_of({"runtime": "0-1", "pynative": "4-7"})
+    assert masks(plan, machine(16), [*pool, *queues]) == ["0", "1", None, None, None]
+    of_pynative = thread("launch_queue", born=(40, 300))
+    assert masks(plan, machine(16), [*pool, *queues, of_pynative])[-1] == "6"
+    assert masks(plan, machine(16), [pool[0], *queues]) == ["0", None, None, "1"]
 
 
 def test_offline_cpus_do_not_count_for_the_actors() -> None:

@@ -26,7 +26,7 @@ def is_valid(value: object, schema: dict[str, Any]) -> bool:
     if "$ref" in schema:
         return is_valid(value, SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
     if "type" in schema and (
-        not isinstance(value, TYPES[schema["type"]]) or (schema["type"] == "integer" and value is True)
+        not isinstance(value, TYPES[schema["type"]]) or (schema["type"] == "integer" and isinstance(value, bool))
     ):
         return False
     if "const" in schema and (value != schema["const"] or isinstance(value, bool)):
@@ -35,6 +35,8 @@ def is_valid(value: object, schema: dict[str, Any]) -> bool:
         return False
     if "anyOf" in schema and not any(is_valid(value, one) for one in schema["anyOf"]):
         return False
+    if not all(is_valid(value, one) for one in schema.get("allOf", ())):
+        return False
     if "not" in schema and is_valid(value, schema["not"]):
         return False
     if isinstance(value, str) and "pattern" in schema and re.search(schema["pattern"], value) is None:
@@ -42,7 +44,7 @@ def is_valid(value: object, schema: dict[str, Any]) -> bool:
     if isinstance(value, int) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         return False
     if "if" in schema:
-        branch = schema["then"] if is_valid(value, schema["if"]) else schema["else"]
+        branch = schema["then"] if is_valid(value, schema["if"]) else schema.get("else", {})
         if not is_valid(value, branch):
             return False
     return not isinstance(value, dict) or is_valid_object(value, schema)
@@ -63,7 +65,7 @@ def is_valid_object(value: dict[str, object], schema: dict[str, Any]) -> bool:
 
 def is_read(document: object) -> bool:
     try:
-        return not any("it is ignored" in note for note in parse_plan("x", json.dumps(document).encode()).notes)
+        return not any("it is ignored" in note.text for note in parse_plan("x", json.dumps(document).encode()).notes)
     except InputError:
         return False
 
@@ -78,6 +80,14 @@ PLANS: Final[list[tuple[dict[str, Any], bool]]] = [
     ({"bind_config": CPU, "bind_cpu": {"device0": {"main": "0-"}}}, False),
     ({"bind_config": CPU, "bind_cpu": {"device0": {"main": ["0"]}}}, False),
     ({"bind_config": {"bind_cpu_mode": "core"}}, False),
+    ({"bind_config": CPU, "bind_cpu": {"device0": "0-3", "device1": 0}}, False),
+    ({"bind_config": CPU, "bind_cpu": {"device0": None, "device1": {"main": None}}}, True),
+    ({"bind_config": CPU, "bind_cpu": None}, False),
+    ({"bind_config": CPU, "bind_memory": None}, False),
+    ({"bind_config": CPU, "bind_cpu": {"device0": {"main": False}}}, False),
+    ({"bind_config": CPU, "bind_cpu": {"device0": {"main": {"nodes": 0}}}}, False),
+    ({"bind_config": {"bind_cpu_mode": "Numa"}, "bind_cpu": {"device0": {"main": "0"}}}, False),
+    ({"bind_config": {"bind_cpu_mode": "none"}, "bind_cpu": {"device0": "0-3"}}, True),
     ({"bind_config": {"actor_thread_fix_bind": "yes"}}, False),
     ({"bind_config": CPU, "bind_memory": {"device0": {"policy": "bind", "nodes": 0}}}, False),
     ({"numascope": 1, "bind_config": CPU, "bind_memory": {"device0": {"policy": "bind", "nodes": 0}}}, True),

@@ -9,7 +9,7 @@ from plan_questions import checked, question
 from numascope.cpuset import CpuSet
 from numascope.host.archive.root import open_archive
 from numascope.machine.build import build_machine
-from numascope.plan.check.objects import HostFacts
+from numascope.plan.check.objects import HostFacts, JobFacts
 from numascope.review.outcome import FailOn
 from numascope.show.canvas import cells
 from numascope.show.glyphs import to_ascii
@@ -26,7 +26,7 @@ on this machine: 192 CPUs, 8 nodes, 8 NPUs; cpuset 0-191
 
 warning  bind.json:27:18  mem-missing
   "bind_memory" has no "device3", and "bind_memory_mode" is "numa"
-  it starts with taskset only: its pages go where there is room
+  only its CPUs are bound: its pages go where there is room
   → add "device3": 3
 
 note     bind.json:9:15  idle
@@ -43,7 +43,7 @@ note     bind.json:17:18  dev-far    also 27, 37, 47
   line 27: device3 runs on node 3, its device 0000:42:00.0 is near node 4: distance 24
   line 37: device5 runs on node 5, its device 0000:82:00.0 is near node 2: distance 24
   line 47: device7 runs on node 7, its device 0000:c2:00.0 is near node 0: distance 24
-  → swap the CPUs and memory of 1 and 7, of 3 and 5: each comes nearer
+  → swap the CPUs and memory of device1 and device7, of device3 and device5: each comes nearer
 
 what MindSpore would do: accept it, bind 8 ranks and the scheduler at the start; runtime, minddata
 when the job calls set_cpu_affinity(bind_file=…)
@@ -110,6 +110,12 @@ def test_a_machine_of_which_part_is_unread_ends_3_where_it_would_end_0() -> None
     assert outcome_of_check(part).code == 3
     assert outcome_of_check(part._replace(fail_on="warning")).code == 1
     assert outcome_of_check(part._replace(checked=part.checked._replace(is_usable=False))).code == 2
+
+
+def test_a_job_whose_environment_may_not_be_read_is_unread_in_part() -> None:
+    job = JobFacts(7, "process", None, None, None, CpuSet.parse("0-191"), None, is_readable=False)
+    assert outcome_of_check(told(generated(), "never")._replace(job=job)).code == 3
+    assert outcome_of_check(told(generated(), "never")._replace(job=job._replace(is_readable=True))).code == 0
 
 
 def test_a_long_list_of_cpus_is_broken_behind_its_commas() -> None:

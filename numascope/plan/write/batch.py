@@ -10,8 +10,8 @@ from numascope.machine.objects import Machine
 from numascope.plan.dialects.rankfile import logical_cores
 from numascope.plan.make.made import RoleCpus, union
 from numascope.plan.write.launch import PLACEHOLDER
-from numascope.plan.write.outline import MEMORY, Outline, Part, Setting
-from numascope.plan.write.reduce import Losses
+from numascope.plan.write.losses import Losses
+from numascope.plan.write.outline import Outline, Part, Setting
 
 
 def rankfile_text(outline: Outline, setting: Setting) -> str:
@@ -35,11 +35,8 @@ def settle_rankfile(outline: Outline, machine: Machine, losses: Losses) -> Outli
     for part in outline.parts:
         lost = part.cpus - online
         if lost and part.roles:
-            losses.add(
-                part.subject,
-                part.roles[0].role,
-                f"CPU {lost} of {part.subject} is not online: it has no logical number",
-            )
+            why = "not online, so without a logical number"
+            losses.add(part.subject, part.roles[0].role, why, what="CPUs", detail=str(lost))
         roles = tuple(one._replace(cpus=one.cpus & online) for one in part.roles)
         parts.append(part._replace(roles=roles))
     return outline._replace(parts=tuple(parts))
@@ -83,11 +80,7 @@ def settle_slurm(outline: Outline, machine: Machine, losses: Losses) -> Outline:
     ):
         for part in parts:
             if part.memory is not None:
-                losses.add(
-                    part.subject,
-                    MEMORY,
-                    f"memory of {part.subject}: srun binds it by one policy for all tasks or for none",
-                )
+                losses.memory(part.subject, part.memory, "srun binds it by one policy for all tasks or for none")
         parts = [part._replace(memory=None, policy="bind") for part in parts]
     rest = [part for part in outline.parts if part.subject.device is None or not (part.cpus or part.nodes)]
     return outline._replace(parts=(*parts, *rest))
@@ -97,8 +90,6 @@ def _by_cpus(part: Part, losses: Losses) -> Part:
     roles: list[RoleCpus] = []
     for one in part.roles:
         if one.nodes is not None:
-            losses.add(
-                part.subject, one.role, f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
-            )
+            losses.nodes(part.subject, one)
         roles.append(one._replace(nodes=None))
     return part._replace(roles=tuple(roles))

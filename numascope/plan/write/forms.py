@@ -8,17 +8,19 @@ from typing import Final, NamedTuple
 from numascope.plan.mindspore import MODULES
 from numascope.plan.objects import Plan
 from numascope.plan.write import batch, launch, mindformers, mindspore, services, variables
+from numascope.plan.write.losses import Loss, Losses
 from numascope.plan.write.outline import Outline, Places, Setting, outline_of_plan
-from numascope.plan.write.reduce import BIND_ONLY, NUMACTLS, Form, Losses, reduced
+from numascope.plan.write.reduce import BIND_ONLY, NUMACTLS, Form, reduced
 
 FORMS: Final[Mapping[str, Form]] = {form.name: form for form in (
     Form("mindspore", "MindSpore", mindspore.mindspore_form, MODULES, BIND_ONLY, has_scheduler=True, follows_nodes=True,
          fixes_actors=True, memory_alone=True, settle=mindspore.settle_mindspore),
     Form("numascope", "numascope", mindspore.numascope_form, None, NUMACTLS, has_scheduler=True, follows_nodes=True,
          fixes_actors=True, memory_alone=True),
-    Form("msrun", "msrun", launch.msrun_text, (), BIND_ONLY, has_scheduler=True, follows_nodes=True, by_position=True,
+    Form("msrun", "msrun", launch.msrun_text, (), BIND_ONLY, has_scheduler=True, follows_nodes=True,
          settle=launch.settle_msrun),
-    Form("torchrun", "this script", launch.torchrun_text, (), NUMACTLS, follows_nodes=True, memory_alone=True),
+    Form("torchrun", "this script", launch.torchrun_text, (), NUMACTLS, follows_nodes=True, memory_alone=True,
+         settle=launch.settle_numactl, doubts=launch.numactl_doubts),
     Form("torch_npu", "torch_npu", variables.torch_npu_text, None, settle=variables.settle_torch_npu,
          doubts=variables.torch_npu_doubts),
     Form("mindformers", "MindFormers", mindformers.mindformers_text, MODULES),
@@ -28,7 +30,7 @@ FORMS: Final[Mapping[str, Form]] = {form.name: form for form in (
     Form("slurm", "srun", batch.slurm_text, (), ("bind", "preferred", "local"), follows_nodes=True, by_position=True,
          settle=batch.settle_slurm),
     Form("numactl", "numactl", lambda outline, setting: launch.prefix_text(outline, "numactl", setting), (), NUMACTLS,
-         follows_nodes=True, memory_alone=True),
+         follows_nodes=True, memory_alone=True, settle=launch.settle_numactl, doubts=launch.numactl_doubts),
     Form("taskset", "taskset", lambda outline, setting: launch.prefix_text(outline, "taskset", setting)),
     Form("omp-places", "OpenMP", variables.omp_places_text, settle=variables.settle_omp, doubts=variables.omp_doubts),
     Form("gomp", "libgomp", variables.gomp_text, settle=variables.settle_omp, doubts=variables.gomp_doubts),
@@ -47,7 +49,7 @@ class Written(NamedTuple):
 
     text: str
     kept: Outline
-    lost: tuple[str, ...]
+    lost: tuple[Loss, ...]
     doubts: tuple[str, ...]
 
 
@@ -62,4 +64,4 @@ def written(outline: Outline, places: Places, form: str, setting: Setting) -> Wr
     chosen, losses = FORMS[form], Losses(places)
     kept = reduced(outline, chosen, setting.machine, losses)
     doubts = () if chosen.doubts is None else tuple(chosen.doubts(kept))
-    return Written(chosen.write(kept, setting), kept, tuple(losses.lines), doubts)
+    return Written(chosen.write(kept, setting), kept, tuple(losses.found), doubts)

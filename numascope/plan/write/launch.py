@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from numascope.cpuset import CpuSet
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.make.made import Made
 from numascope.plan.objects import MemoryPolicy
-from numascope.plan.write.outline import MEMORY, Outline, Part, Setting, outline_of_made
-from numascope.plan.write.reduce import Losses
+from numascope.plan.write.losses import Losses
+from numascope.plan.write.outline import Outline, Part, Setting, outline_of_made
 
 PLACEHOLDER: Final = ("COMMAND",)
+
+_PYTHON = re.compile(r"python[0-9.]*")
 
 _OPTIONS: Final[Mapping[MemoryPolicy, str]] = {
     "bind": "membind", "preferred": "preferred", "preferred-many": "preferred-many", "interleave": "interleave",
@@ -65,8 +69,21 @@ def torchrun_lines(made: Made, command: Sequence[str]) -> list[str]:
     parts = _devices(outline_of_made(made))
     if made.torch_mode is not None and [part.subject.device for part in parts] == list(range(len(parts))):
         options = [f"--nproc-per-node={len(parts)}", f"--numa-binding={made.torch_mode}"]
-        return [shlex.join(["torchrun", *options, *(command or PLACEHOLDER)])]
+        return [shlex.join(["torchrun", *options, *_as_script(command)])]
     return _script(parts, command)
+
+
+def _as_script(command: Sequence[str]) -> Sequence[str]:
+    """The command as torchrun takes it: it starts Python itself, and another program with `--no-python`."""
+    if not command or command[0].startswith("-") or command[0].endswith(".py"):
+        return command or PLACEHOLDER
+    if _PYTHON.fullmatch(command[0].rpartition("/")[2]) is None:
+        return ["--no-python", *command]
+    rest = list(command[1:])
+    while rest and rest[0] == "-u":  # which torchrun gives to each rank anyway
+        del rest[0]
+    plain = bool(rest) and (not rest[0].startswith("-") or rest[0] == "-m")
+    return rest if plain else ["--no-python", *command]
 
 
 def torchrun_text(outline: Outline, setting: Setting) -> str:
@@ -90,14 +107,21 @@ def _script(parts: Sequence[Part], command: Sequence[str]) -> list[str]:
 
 
 def msrun_text(outline: Outline, setting: Setting) -> str:
-    """`msrun --bind_core={…} --bind_numa={…}`: what both options name is bound to both, what one names to that."""
+    """`msrun --bind_core={…} --bind_numa={…}`: what both options name is bound to both, what one names to that.
+
+    Where the devices are not the first ones, ASCEND_RT_VISIBLE_DEVICES before it says which they are.
+    """
     core = {_key(part): str(part.cpus).split(",") if part.cpus and part.nodes is None else [] for part in outline.parts}
     numa = {_key(part): [] if part.memory is None else str(part.memory).split(",") for part in outline.parts}
-    ranks = len(_devices(outline))
+    devices = [part.subject.device for part in _devices(outline)]
     for section in (core, numa):
         if not section.get("scheduler", True):
             del section["scheduler"]  # only workers are matched by position
-    words = ["msrun", *([f"--worker_num={ranks}", f"--local_worker_num={ranks}"] if ranks else [])]
+    words = [] if devices == list(range(len(devices))) else [f"ASCEND_RT_VISIBLE_DEVICES={','.join(map(str, devices))}"]
+    words += [
+        "msrun",
+        *([f"--{name}={len(devices)}" for name in ("worker_num", "local_worker_num")] if devices else []),
+    ]
     words += [f"--bind_core={json.dumps(core)}"] if any(core.values()) else []
     words += [f"--bind_numa={json.dumps(numa)}"] if any(numa.values()) else []
     return shlex.join([*words, *(setting.command or PLACEHOLDER)]) + "\n"
@@ -105,6 +129,27 @@ def msrun_text(outline: Outline, setting: Setting) -> str:
 
 def _key(part: Part) -> str:
     return str(part.subject)
+
+
+def settle_numactl(outline: Outline, machine: Machine, losses: Losses) -> Outline:
+    """`--preferred` takes one node, the first of several, which is the one that the kernel heeds (mm/mempolicy.c, mpol_new_preferred)."""
+    del machine
+    parts = []
+    for part in outline.parts:
+        settled = part
+        if part.policy == "preferred" and part.memory is not None and len(part.memory) > 1:
+            first = CpuSet.of((part.memory.first,))
+            losses.memory(part.subject, part.memory, "numactl prefers one node, the first is written")
+            settled = part._replace(memory=first)
+        parts.append(settled)
+    return outline._replace(parts=tuple(parts))
+
+
+def numactl_doubts(outline: Outline) -> Sequence[str]:
+    """Options that a common release of numactl does not know."""
+    if any(part.policy == "weighted-interleave" for part in outline.parts):
+        return ("numactl 2.0.16 (Debian 12) refuses --weighted-interleave: it takes a newer one, and Linux 6.9",)
+    return ()
 
 
 def settle_msrun(outline: Outline, machine: Machine, losses: Losses) -> Outline:
@@ -115,12 +160,10 @@ def settle_msrun(outline: Outline, machine: Machine, losses: Losses) -> Outline:
         settled = part
         if part.nodes is not None and (part.memory != part.nodes or part.policy != "bind"):
             one = part.roles[0]
-            losses.add(
-                part.subject, one.role, f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
-            )
+            losses.nodes(part.subject, one)
             settled = part._replace(roles=(one._replace(nodes=None),))
         if not part.cpus and part.memory is not None:
-            losses.add(part.subject, MEMORY, f"memory of {part.subject}: msrun would bind its CPUs with it")
+            losses.memory(part.subject, part.memory, "msrun would bind its CPUs with it")
             settled = part._replace(memory=None, policy="bind")
         parts.append(settled)
     return outline._replace(parts=tuple(parts))

@@ -9,8 +9,8 @@ from numascope.errors import UsageError
 from numascope.machine.objects import Machine
 from numascope.plan.make.made import WHOLE_PROCESS, Made, RoleCpus
 from numascope.plan.mindspore import MODULES, OWN_KEY, OWN_VERSION
+from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import Outline, Part, Setting, outline_of_made
-from numascope.plan.write.reduce import Losses
 
 
 def mindspore_text(made: Made, indent: int = 2) -> str:
@@ -93,7 +93,6 @@ def settle_mindspore(outline: Outline, machine: Machine, losses: Losses) -> Outl
     for part in outline.parts:
         for one in part.roles:
             if one.nodes is not None:
-                text = f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
-                losses.add(part.subject, one.role, text)
+                losses.nodes(part.subject, one)
         parts.append(part._replace(roles=tuple(one._replace(nodes=None) for one in part.roles)))
     return outline._replace(parts=tuple(parts))

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from numascope.machine.objects import Machine
 from numascope.plan.make.made import WHOLE_PROCESS, RoleCpus
 from numascope.plan.objects import MemoryPolicy, Subject
-from numascope.plan.write.outline import MEMORY, Outline, Part, Places, Setting
+from numascope.plan.write.losses import Losses
+from numascope.plan.write.outline import MEMORY, Outline, Part, Setting
 
 _PROCESS: Final = frozenset({"main", WHOLE_PROCESS})
 """Roles that the process itself has, so that everything inherits from them."""
@@ -23,20 +24,6 @@ NUMACTLS: Final[tuple[MemoryPolicy, ...]] = (
     "local",
 )
 """numactl's policies, by the options of its current release."""
-
-
-class Losses:
-    """Gathers what is lost, each with its place where the plan has one."""
-
-    def __init__(self, places: Places) -> None:
-        self._places = places
-        self.lines: list[str] = []
-
-    def add(self, subject: Subject, role: str, text: str) -> None:
-        """Notes a loss of one role, or of `MEMORY`."""
-        of_subject = (place for (whose, what), place in self._places.items() if whose == subject and what != MEMORY)
-        place = self._places.get((subject, role)) or (next(of_subject, None) if role != MEMORY else None)
-        self.lines.append(text if place is None else f"{place}: {text}")
 
 
 class Form(NamedTuple):
@@ -75,14 +62,14 @@ def reduced(outline: Outline, form: Form, machine: Machine, losses: Losses) -> O
         parts = _renumbered(parts, form, losses)
     fixed = outline.fixed_actors and any(one.role == "runtime" for part in parts for one in part.roles)
     if fixed and not form.fixes_actors:
-        losses.lines.append(f"actor_thread_fix_bind: {form.reader} lets each actor run on the whole list of runtime")
+        losses.whole("actor_thread_fix_bind", f"{form.reader} lets each actor run on the whole list of runtime")
     return Outline(tuple(parts), fixed and form.fixes_actors)
 
 
 def _keeps_scheduler(part: Part, form: Form, losses: Losses) -> bool:
     if not form.has_scheduler and (part.roles or part.memory is not None):
         role = part.roles[0].role if part.roles else MEMORY
-        losses.add(part.subject, role, f"the scheduler (CPU {part.cpus or 'none'}): {form.reader} starts none")
+        losses.add(part.subject, role, f"{form.reader} starts none", detail=f"CPU {part.cpus or 'none'}")
     return form.has_scheduler
 
 
@@ -93,10 +80,7 @@ def _with_roles(part: Part, form: Form, losses: Losses) -> Part:
     if not form.follows_nodes:
         for one in roles:
             if one.nodes is not None:
-                where = part.roles[0].role
-                losses.add(
-                    part.subject, where, f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
-                )
+                losses.nodes(part.subject, one._replace(role=part.roles[0].role))
         roles = tuple(one._replace(nodes=None) for one in roles)
     return part._replace(roles=roles)
 
@@ -109,8 +93,7 @@ def as_whole(part: Part, reader: str, losses: Losses) -> tuple[RoleCpus, ...]:
     is_of_process = not names.isdisjoint(_PROCESS)
     for one in part.roles:
         if one.cpus != part.cpus or not is_of_process:
-            text = f"{reader} binds a rank as a whole, to all its CPUs {part.cpus}"
-            losses.add(part.subject, one.role, f"{one.role} of {part.subject} (CPU {one.cpus}): {text}")
+            losses.role(part.subject, one, f"{reader} binds a rank as a whole, to all its CPUs")
     return (RoleCpus(WHOLE_PROCESS, part.cpus, part.nodes),)
 
 
@@ -124,21 +107,16 @@ def _named(part: Part, form: Form, known: Sequence[str], losses: Losses) -> tupl
         elif one.role == WHOLE_PROCESS and not has_main:
             kept.insert(0, one._replace(role="main"))
         else:
-            losses.add(
-                part.subject,
-                one.role,
-                f"{one.role} of {part.subject} (CPU {one.cpus}): {form.reader} knows no such role, its threads stay "
-                "where whoever starts them is",
-            )
+            why = f"{form.reader} knows no such role, its threads stay where whoever starts them is"
+            losses.role(part.subject, one, why)
     return tuple(kept)
 
 
 def _with_memory(part: Part, form: Form, losses: Losses) -> Part:
     if part.memory is None or part.policy in form.policies:
         return part
-    words = f"node {part.memory}" if part.memory else "the local node"
     text = "binds no memory" if not form.policies else f"has no policy {part.policy}"
-    losses.add(part.subject, MEMORY, f"memory of {part.subject} on {words}: {form.reader} {text}")
+    losses.memory(part.subject, part.memory, f"{form.reader} {text}")
     return part._replace(memory=None, policy="bind")
 
 
@@ -146,7 +124,7 @@ def _says_something(part: Part, form: Form, losses: Losses) -> bool:
     if part.cpus or any(one.nodes for one in part.roles):
         return True
     if part.memory is not None and not form.memory_alone:
-        losses.add(part.subject, MEMORY, f"memory of {part.subject}: {form.reader} binds none without CPUs")
+        losses.memory(part.subject, part.memory, f"{form.reader} binds none without CPUs")
         return False
     return part.memory is not None
 
@@ -156,7 +134,7 @@ def _renumbered(parts: Sequence[Part], form: Form, losses: Losses) -> list[Part]
     for number, part in enumerate(sorted((one for one in parts if one.subject.device is not None), key=_number)):
         if part.subject.device != number:
             role = part.roles[0].role if part.roles else MEMORY
-            losses.add(part.subject, role, f"{part.subject} is rank {number} for {form.reader}, which counts from 0")
+            losses.add(part.subject, role, f"{form.reader} counts its ranks from 0", detail=f"rank {number}")
         found.append(part._replace(subject=Subject(number)))
     return [*found, *(part for part in parts if part.subject.device is None)]
 

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from numascope.machine.objects import Machine
+from numascope.plan.make.made import union
 from numascope.plan.objects import MemoryPolicy
 from numascope.plan.write.launch import PLACEHOLDER
 from numascope.plan.write.outline import Outline, Part, Setting
@@ -19,10 +21,13 @@ SYSTEMD_POLICIES: Final[tuple[MemoryPolicy, ...]] = tuple(_NUMA_POLICIES)
 def systemd_text(outline: Outline, setting: Setting) -> str:
     """A drop-in for each rank, or with a command a systemd-run line (systemd.exec(5): CPUAffinity, NUMAPolicy, NUMAMask)."""
     blocks = []
+    command = [
+        word.replace("$", "$$") for word in setting.command
+    ]  # systemd itself puts in ${…}, whatever quotes the shell saw
     for part in outline.parts:
         properties = _properties(part)
         if setting.command:
-            words = ["systemd-run", "--pty", *(f"--property={one}" for one in properties), *setting.command]
+            words = ["systemd-run", "--pty", *(f"--property={one}" for one in properties), *command]
             blocks.append(f"# {part.label}\n{shlex.join(words)}\n")
         else:
             name = f"rank@{part.subject.device}.service.d/numascope.conf"
@@ -59,13 +64,22 @@ def container_doubts(outline: Outline) -> Sequence[str]:
 def kubernetes_text(outline: Outline, setting: Setting) -> str:
     """What makes the kubelet give each pod CPUs of its own on one node; which ones, it decides itself."""
     most = max((len(part.cpus) for part in outline.parts), default=0)
+    per_core = max((len(core.cpus) for core in setting.machine.cores), default=1)
+    whole = -(-most // per_core) * per_core
+    spans = any(len(_nodes(part, setting.machine)) > 1 for part in outline.parts)
+    rest = setting.machine.cpus.online - union(part.cpus for part in outline.parts)
     lines = [
         "# kubelet configuration: whole cores to each container, of one NUMA node, with its memory",
         "# cpuManagerPolicy: static",
+        f'# reservedSystemCPUs: "{rest}"'
+        if rest
+        else "# reservedSystemCPUs: the static policy asks for some, and the plan leaves none",
         '# cpuManagerPolicyOptions: {full-pcpus-only: "true"}',
-        "# topologyManagerPolicy: single-numa-node",
+        f"# topologyManagerPolicy: {'best-effort' if spans else 'single-numa-node'}",
         "# memoryManagerPolicy: Static",
     ]
+    lines += ["# single-numa-node would admit no rank that spans nodes"] if spans else []
+    lines += [f"# {most} CPUs are no whole cores, which full-pcpus-only asks for: {whole} are"] if whole != most else []
     for part in outline.parts:
         near = "" if part.memory is None else f", memory on node {part.memory}"
         lines.append(f"# planned for {part.label}: CPU {part.cpus}{near}")
@@ -74,9 +88,13 @@ def kubernetes_text(outline: Outline, setting: Setting) -> str:
         "apiVersion: v1", "kind: Pod", "metadata: {name: rank}", "spec:", "  containers:", "  - name: rank", "    image: IMAGE",
         f"    command: [{', '.join(map(_quoted, command))}]", "    resources:",
         "      # equal, whole numbers: only such a pod gets CPUs of its own (class Guaranteed)",
-        f'      requests: {{cpu: "{most}", memory: MEMORY}}', f'      limits: {{cpu: "{most}", memory: MEMORY}}',
+        f'      requests: {{cpu: "{whole}", memory: MEMORY}}', f'      limits: {{cpu: "{whole}", memory: MEMORY}}',
     ]  # fmt: skip
     return "\n".join([*lines, ""])
+
+
+def _nodes(part: Part, machine: Machine) -> set[int]:
+    return {machine.node_of[cpu] for cpu in part.cpus if cpu in machine.node_of}
 
 
 def _quoted(word: str) -> str:

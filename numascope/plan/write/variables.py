@@ -11,8 +11,9 @@ from numascope.machine.objects import Machine
 from numascope.plan.dialects import torch_npu, vllm
 from numascope.plan.make.made import WHOLE_PROCESS, RoleCpus
 from numascope.plan.write.launch import PLACEHOLDER
+from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import MEMORY, Outline, Part, Setting
-from numascope.plan.write.reduce import Losses, as_whole
+from numascope.plan.write.reduce import as_whole
 
 _LAST_NPU: Final = 99
 _TO_ONE_PLACE: Final = (
@@ -39,7 +40,7 @@ def settle_torch_npu(outline: Outline, machine: Machine, losses: Losses) -> Outl
         number = part.subject.device
         if number is not None and number > _LAST_NPU:
             role = part.roles[0].role if part.roles else MEMORY
-            losses.add(part.subject, role, f"{part.subject}: torch_npu takes device numbers up to {_LAST_NPU}")
+            losses.add(part.subject, role, f"torch_npu takes device numbers up to {_LAST_NPU}")
             continue
         parts.append(part if fits or number is None else _as_one(part, losses))
     return outline._replace(parts=tuple(parts))
@@ -50,6 +51,7 @@ def _is_mode_2(part: Part) -> bool:
     if len(cpus) <= len(torch_npu.PINNED):
         return False
     wanted = {role: CpuSet.of((cpu,)) for role, cpu in zip(torch_npu.PINNED, cpus, strict=False)}
+    wanted[torch_npu.WITH_MAIN] = CpuSet.of(cpus[:1])
     wanted[WHOLE_PROCESS] = CpuSet.of(cpus[len(torch_npu.PINNED) :])
     return {one.role: one.cpus for one in part.roles} == wanted
 
@@ -57,8 +59,7 @@ def _is_mode_2(part: Part) -> bool:
 def _as_one(part: Part, losses: Losses) -> Part:
     for one in part.roles:
         if one.nodes is not None:
-            text = f"node {one.nodes} of {part.subject} is written as its CPUs here, {one.cpus}"
-            losses.add(part.subject, one.role, text)
+            losses.nodes(part.subject, one)
     return part._replace(roles=tuple(one._replace(nodes=None) for one in as_whole(part, "torch_npu", losses)))
 
 
@@ -86,19 +87,12 @@ def settle_vllm(outline: Outline, machine: Machine, losses: Losses) -> Outline:
         cpus = next((one.cpus for one in part.roles if one.role == "omp"), part.cpus)
         for one in part.roles:
             if one.cpus != cpus:
-                text = f"{one.role} of {part.subject} (CPU {one.cpus}): vLLM binds a rank to the CPUs of its OpenMP threads, {cpus}"
-                losses.add(part.subject, one.role, text)
+                losses.role(part.subject, one, "vLLM binds a rank to the CPUs of its OpenMP threads")
             elif one.nodes is not None:
-                losses.add(
-                    part.subject, one.role, f"node {one.nodes} of {part.subject} is written as its CPUs here, {cpus}"
-                )
+                losses.nodes(part.subject, one)
         nodes = CpuSet.of({machine.node_of[cpu] for cpu in cpus if cpu in machine.node_of}) or None
         if part.memory is not None and (part.memory != nodes or part.policy != "bind"):
-            losses.add(
-                part.subject,
-                MEMORY,
-                f"memory of {part.subject}: vLLM binds it to the nodes of its CPUs, {nodes or 'none'}",
-            )
+            losses.memory(part.subject, part.memory, "vLLM binds it to the nodes of its CPUs")
         roles = (RoleCpus(WHOLE_PROCESS, cpus), RoleCpus("omp", cpus))
         parts.append(part._replace(roles=roles, memory=nodes, policy="bind"))
     return outline._replace(parts=tuple(parts))
@@ -138,8 +132,7 @@ def settle_omp(outline: Outline, machine: Machine, losses: Losses) -> Outline:
         cpus = next((one.cpus for one in part.roles if one.role == "omp"), part.cpus)
         for one in part.roles if part.subject.device is not None else ():
             if one.role != "omp" and (one.cpus != cpus or one.role not in ("main", WHOLE_PROCESS)):
-                text = f"{one.role} of {part.subject} (CPU {one.cpus}): these variables bind OpenMP's threads only, to {cpus}"
-                losses.add(part.subject, one.role, text)
+                losses.role(part.subject, one, "these variables bind OpenMP's threads only")
         kept = part.roles if part.subject.device is None or not cpus else (RoleCpus(WHOLE_PROCESS, cpus, part.nodes),)
         parts.append(part._replace(roles=kept))
     return outline._replace(parts=tuple(parts))

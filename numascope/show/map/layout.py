@@ -17,8 +17,8 @@ _APART: Final = 130
 
 
 @lru_cache(maxsize=16)
-def _cached(machine: _Identity, columns: int, rows: int, node: int | None) -> MapLayout:
-    return _layout(machine.machine, columns, rows, node)
+def _cached(machine: _Identity, columns: int, rows: int, node: int | None, *, on_paper: bool) -> MapLayout:
+    return _layout(machine.machine, columns, rows, node, on_paper=on_paper)
 
 
 class _Identity:
@@ -34,12 +34,15 @@ class _Identity:
         return isinstance(other, _Identity) and other.machine is self.machine
 
 
-def map_layout(machine: Machine, columns: int, rows: int, node: int | None = None) -> MapLayout:
+def map_layout(
+    machine: Machine, columns: int, rows: int, node: int | None = None, *, on_paper: bool = False
+) -> MapLayout:
     """The finest layout of a machine, or of one of its nodes, that fits.
 
-    Levels from thread to package, cells of 3, 2, 1 columns, a package to a line where it can be.
+    Levels from thread to package, cells of 3, 2, 1 columns, a package to a line where it can be. `on_paper`, where rows cost
+    nothing, cells that have room for a role and an axis of CPU numbers come first.
     """
-    return _cached(_Identity(machine), columns, rows, node)
+    return _cached(_Identity(machine), columns, rows, node, on_paper=on_paper)
 
 
 def map_rows(height: int) -> int:
@@ -52,13 +55,13 @@ def _areas(machine: Machine, level: Level, node: int | None) -> tuple[Area, ...]
     return areas if node is None else tuple(area for area in areas if area.node == node) or areas
 
 
-def _layout(machine: Machine, columns: int, rows: int, node: int | None) -> MapLayout:
+def _layout(machine: Machine, columns: int, rows: int, node: int | None, *, on_paper: bool) -> MapLayout:
     shape: Shape | None = None
     coarsest: Shape | None = None
     levels = levels_of(machine)
     for level in levels:
         areas = _areas(machine, level, node)
-        for candidate in _shapes(machine, areas, level, columns):
+        for candidate in _shapes(machine, areas, level, columns, on_paper=on_paper):
             coarsest = candidate
             if height_of(areas, candidate) <= rows:
                 shape = candidate
@@ -67,7 +70,7 @@ def _layout(machine: Machine, columns: int, rows: int, node: int | None) -> MapL
             break
     chosen = shape or coarsest or Shape(levels[-1], 1, 1, 1, axis=False)
     areas = _areas(machine, chosen.level, node)
-    if shape is not None:
+    if shape is not None and not on_paper:
         for better in (
             chosen._replace(spacer=True),
             chosen._replace(spacer=True, apart=True),
@@ -79,7 +82,7 @@ def _layout(machine: Machine, columns: int, rows: int, node: int | None) -> MapL
     return placed(areas, chosen, columns, rows)
 
 
-def _shapes(machine: Machine, areas: tuple[Area, ...], level: Level, columns: int) -> list[Shape]:
+def _shapes(machine: Machine, areas: tuple[Area, ...], level: Level, columns: int, *, on_paper: bool) -> list[Shape]:
     """Every way to draw a level in that width, the one to prefer first."""
     nodes_of_packages = (
         sum(1 for node in machine.nodes if package.id in node.packages and node.cpus) for package in machine.packages
@@ -87,7 +90,7 @@ def _shapes(machine: Machine, areas: tuple[Area, ...], level: Level, columns: in
     beside = max(1, min(len(areas), max(nodes_of_packages, default=1)))
     whole: list[Shape] = []
     split: list[Shape] = []
-    axes = (True, False) if columns >= _WIDE and level in ("thread", "core") else (False,)
+    axes = (True, False) if (on_paper or columns >= _WIDE) and level in ("thread", "core") else (False,)
     for cell in (3, 2, 1):
         for axis in axes:
             one = Shape(level, cell, 1, 1, axis)
@@ -101,6 +104,9 @@ def _shapes(machine: Machine, areas: tuple[Area, ...], level: Level, columns: in
                 if fit(areas, folded, columns) >= 1:
                     split.append(folded)
                     break
+    if on_paper:
+        split.sort(key=lambda one: one.pieces)
+        return sorted(whole + split, key=lambda one: one.cell == 1)
     return whole + split
 
 

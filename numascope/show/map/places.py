@@ -192,9 +192,11 @@ def _labels_of_bands(sheet: _Sheet, corner: _Corner) -> None:
     loads_at, _ = _bands_at(sheet, corner)
     bands = 3 if shape.apart else 2
     if threads > 1:
-        smt_at = corner.left + (1 if shape.axis else 3)
+        longest = max(len(area.name) for area in sheet.areas)
+        smt_at = corner.left + (1 if shape.axis else 3 if longest < 3 else 4)
+        word = "smt" if longest > 2 and not shape.axis else "smt "
         sheet.labels.extend(
-            Label(loads_at + band * threads + smt, smt_at, 5, "smt", corner.area, f"smt {smt}")
+            Label(loads_at + band * threads + smt, smt_at, 5, "smt", corner.area, f"{word}{smt}")
             for band in range(bands)
             for smt in range(threads)
         )

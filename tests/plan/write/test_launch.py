@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 from processes import OWN_CPUS
+from shapes import Shape, machine
 
 from numascope.cpuset import CpuSet
 from numascope.plan.make.made import Made, RoleCpus, Share
 from numascope.plan.make.seats import Seat
+from numascope.plan.objects import Subject
+from numascope.plan.write.forms import written
 from numascope.plan.write.launch import launch_lines, torchrun_lines
+from numascope.plan.write.outline import Outline, Part, Setting
 
 
 def made(*cpus: str, memory: str | None = None, mode: str | None = None, numbers: tuple[int, ...] = ()) -> Made:
@@ -39,6 +43,21 @@ def test_each_rank_has_a_line_with_its_device_before_it() -> None:
 def test_torchrun_makes_its_own_plan_with_its_own_option() -> None:
     lines = torchrun_lines(made("0", "1", mode="exclusive"), ("train.py",))
     assert lines == ["torchrun --nproc-per-node=2 --numa-binding=exclusive train.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("python", "-u", "train.py", "--lr", "1"), "train.py --lr 1"),
+        (("/usr/bin/python3.11", "-m", "pkg"), "-m pkg"),
+        (("python", "-O", "train.py"), "--no-python python -O train.py"),
+        (("./serve", "x"), "--no-python ./serve x"),
+        (("--standalone", "train.py"), "--standalone train.py"),
+    ],
+)
+def test_torchrun_starts_python_itself(command: tuple[str, ...], words: str) -> None:
+    lines = torchrun_lines(made("0", "1", mode="node"), command)
+    assert lines == [f"torchrun --nproc-per-node=2 --numa-binding=node {words}"]
 
 
 def test_any_other_plan_is_a_script_between_torchrun_and_its_ranks() -> None:
@@ -70,3 +89,13 @@ def test_the_script_binds_the_rank_and_refuses_one_that_is_not_planned(tmp_path:
     assert done.stdout.split()[-1] == str(cpu)
     done = subprocess.run(command, env={"PATH": path, "LOCAL_RANK": "1"}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "no CPUs are planned for LOCAL_RANK=1: this plan has 1\n")
+
+
+def test_msrun_is_told_which_devices_are_meant_where_they_are_not_the_first_ones() -> None:
+    parts = tuple(Part(Subject(device), (RoleCpus("any", CpuSet.span(device, device)),)) for device in (3, 5))
+    done = written(Outline(parts), {}, "msrun", Setting(machine(Shape(1, 1, 1, 8)), ("train.py",)))
+    assert done.text == (
+        "ASCEND_RT_VISIBLE_DEVICES=3,5 msrun --worker_num=2 --local_worker_num=2"
+        """ '--bind_core={"device3": ["3"], "device5": ["5"]}' train.py\n"""
+    )
+    assert done.lost == ()
