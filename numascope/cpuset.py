@@ -177,3 +177,11 @@ def _range_list(cpus: CpuSet) -> str:
 
 
 EMPTY: Final = CpuSet(0)
+
+
+def union(sets: Iterable[CpuSet]) -> CpuSet:
+    """All ids of all sets."""
+    bits = 0
+    for one in sets:
+        bits |= one.bits
+    return CpuSet(bits)

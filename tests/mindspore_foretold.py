@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mindspore_inputs import BOX, CASES, READ, WHOLE
+from plans import loaded
 from shapes import Shape, machine
 
 from numascope.cpuset import CpuSet
@@ -17,8 +18,9 @@ from numascope.plan.check.judged import Judgement, View
 from numascope.plan.check.msrun_affinity import affinities_of
 from numascope.plan.check.msrun_judge import judge
 from numascope.plan.dialects.draft import Scene
+from numascope.plan.dialects.words import Word
 from numascope.plan.given import read_plan
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.load import parse_plan
 from numascope.plan.mindspore import MODULES
 from numascope.plan.msrun_options import Options, read_msrun_options
 from numascope.plan.positions import Value, read_json
@@ -55,7 +57,7 @@ def of_kind(answer: str) -> str:
 def core_value(tried: str) -> object:
     """A value of --bind_core: taken by the command line or not."""
     try:
-        read_msrun_options("line", Options(tried.removeprefix("bind_core ")), {}, {})
+        read_msrun_options("line", Options(Word(tried.removeprefix("bind_core "), 1, 1)), {}, {})
     except InputError as refusal:
         is_later = "is the unified bind JSON" in str(refusal)  # which ends msrun a step later, with ValueError
         return TAKEN if is_later else "!ArgumentTypeError"
@@ -69,7 +71,7 @@ def numa_value(tried: str) -> object:
         text = json.dumps(WHOLE, indent=1).replace("\n", "\r\n" if name == "CRLF" else "\n").encode()
         return TAKEN if parse_plan("p", text).text_sha256 == hashlib.sha256(text).hexdigest() else "False"
     if name in ("true", '{"device0":["0"]}'):
-        read_msrun_options("line", Options(None, name), {}, {})
+        read_msrun_options("line", Options(None, Word(name, 1, 1)), {}, {})
         return None if is_environment else TAKEN
     is_taken = name in READ and judged(READ[name]).first("reads") is None
     if name not in READ:
@@ -84,7 +86,7 @@ def _is_refused(name: str) -> bool:
         if name == "b_bad.json":
             parse_plan(name, b"{")
         else:
-            load_plan({"b_dir.json": "/", "nope.json": "/nope.json"}[name])
+            loaded({"b_dir.json": "/", "nope.json": "/nope.json"}[name])
     except InputError:
         return True
     return False

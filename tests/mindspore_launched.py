@@ -28,7 +28,7 @@ from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
 from numascope.plan.make.seats import Seat, found_seats
 from numascope.plan.objects import SCHEDULER, Plan, Subject
-from numascope.plan.why import owners_of
+from numascope.plan.owners import owners_of
 
 _BOX = machine(Shape(1, 1, 1, 2))
 """Two CPUs, one node: where the answers were taken."""

@@ -12,9 +12,9 @@ from numascope.plan.check.run import Checked, as_written, check_document, check_
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import allowed_cpus, read_plan
 from numascope.plan.load import parse_plan
-from numascope.plan.make.seats import found_seats
+from numascope.plan.make.seats import own_seats
+from numascope.plan.owners import owners_of
 from numascope.plan.positions import read_json
-from numascope.plan.why import owners_of
 
 NO_FACTS = HostFacts()
 
@@ -34,8 +34,7 @@ def document(
 def question(data: bytes, machine: Machine, host: HostFacts = NO_FACTS, job: JobFacts | None = None) -> Question:
     """The plan on the machine, its devices as found."""
     plan = parse_plan("bind.json", data)
-    seats = found_seats(machine, ("npu",), 1)
-    owners = owners_of(plan, machine, () if seats.are_dealt else seats.seats)
+    owners = owners_of(plan, machine, own_seats(machine, ("npu",)).seats)
     usable = allowed_cpus(machine)
     return Question(owners, usable, usable, host, job)
 
@@ -51,9 +50,8 @@ def checked(data: bytes, machine: Machine, host: HostFacts = NO_FACTS, job: JobF
 
 def checked_text(text: str, machine: Machine, host: HostFacts = NO_FACTS, mask: CpuSet | None = None) -> Checked:
     """The whole check of a plan of any other form, as it is written in a file `plan`; `mask` is what the launcher may use."""
-    plan = as_written(read_plan("plan", text.encode(), Scene(machine)), text.encode())
-    seats = found_seats(machine, ("npu",), 1)
-    owners = owners_of(plan, machine, () if seats.are_dealt else seats.seats)
+    plan = as_written(read_plan("plan", text.encode(), Scene(machine)))
+    owners = owners_of(plan, machine, own_seats(machine, ("npu",)).seats)
     usable = allowed_cpus(machine)
     return check_plan(Question(owners, usable, usable if mask is None else usable & mask, host))
 

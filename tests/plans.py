@@ -7,12 +7,18 @@ from collections.abc import Mapping
 import pytest
 
 from numascope.errors import InputError
-from numascope.plan.load import parse_plan
+from numascope.host.text import safe_text
+from numascope.plan.load import parse_plan, read_plan_file
 from numascope.plan.objects import Plan
 
 CPU = '{"bind_cpu_mode": "cpu"}'
 NUMA = '{"bind_cpu_mode": "numa"}'
 MEMORY = '{"bind_memory_mode": "numa"}'
+
+
+def loaded(path: str) -> Plan:
+    """The bind JSON in a file, as the verbs read it."""
+    return parse_plan(safe_text(path), read_plan_file(path))
 
 
 def read(text: str) -> Plan:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
+from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet, union
 
 ids = st.sets(st.integers(0, 2_100), max_size=80)
 
@@ -90,3 +90,8 @@ def test_no_id_is_above_the_largest() -> None:
 def test_the_empty_set_has_no_first_id() -> None:
     with pytest.raises(ValueError, match="empty"):
         _ = EMPTY.first
+
+
+@given(st.lists(st.sets(st.integers(0, 200)), max_size=5))
+def test_a_union_has_the_ids_of_all_its_sets(sets: list[set[int]]) -> None:
+    assert set(union(map(CpuSet.of, sets))) == set().union(*sets)

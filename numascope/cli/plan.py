@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from numascope.cli import options
+from numascope.cli import options, plan_options
 from numascope.cli.arguments import FilePath
 from numascope.cli.plan_options import FORM_NAMES, POLICIES, machine_options
 
@@ -27,8 +27,8 @@ def plan() -> None:
     required=True,
     help="balanced: our own, role by role near the device; msrun: as MindSpore's generator; the others: as torch's --numa-binding.",
 )
-@click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@plan_options.output()
+@plan_options.force()
 @click.option(
     "--to",
     "form",
@@ -39,9 +39,7 @@ def plan() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="The numascope.plan/1 document.")
 @machine_options
-@click.option(
-    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
-)
+@plan_options.device()
 @click.option(
     "--ranks",
     type=click.IntRange(1, 1024),
@@ -79,7 +77,7 @@ def plan() -> None:
     metavar="N",
     help="msrun: devices 0 to N-1, wherever they sit.",
 )
-@click.option("--indent", type=click.IntRange(0, 16), default=2, metavar="N", help="Of the JSON; 2 by default.")
+@plan_options.indent()
 @click.option(
     "--runtime-range", default=None, metavar="A-B", help="msrun: positions in a device's CPUs; 4-8 by default."
 )
@@ -135,9 +133,7 @@ def explain(**given: object) -> None:
 @plan.command(short_help="What is wrong with it, before the launch.")
 @click.argument("name", metavar="PLAN", type=FilePath())
 @click.option("--job", type=click.IntRange(1), default=None, metavar="PID", help="A live job that was started with it.")
-@click.option(
-    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
-)
+@plan_options.device()
 @click.option("--allowed", default=None, metavar="CPUS", help="What the launcher may use; by default what you may.")
 @click.option("--threads", default=None, metavar="loader=8,…", help="How many threads or processes a role will have.")
 @options.dialect()
@@ -154,9 +150,9 @@ def check(**given: object) -> None:
 
     Exit code: 0 clean, 1 findings, 2 bad usage or input, 3 clean but part was unreadable, 4 the job is gone.
     """
-    from numascope.cli.plan_check import Given, run
+    from numascope.cli.plan_check import Given, judge_plan
 
-    run(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
+    judge_plan(Given(**given))  # type: ignore[arg-type]  # click gives each option the type declared above
 
 
 @plan.command(
@@ -173,12 +169,10 @@ def check(**given: object) -> None:
     help=f"The form to write: {_FORMS}.",
 )
 @options.dialect()
-@click.option("--output", "-o", "path", type=FilePath(), default=None, help="A new file; standard output without.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
-@click.option("--indent", type=click.IntRange(0, 16), default=2, metavar="N", help="Of the JSON; 2 by default.")
-@click.option(
-    "--device", "devices", multiple=True, metavar="N=WHERE", help="0=PCI-ADDRESS or 0=node:N; as found without."
-)
+@plan_options.output()
+@plan_options.force()
+@plan_options.indent()
+@plan_options.device()
 @machine_options
 def convert(**given: object) -> None:
     """Write a plan in another form, and say line by line what is lost.

@@ -16,7 +16,7 @@ from numascope.cli.plan_options import cpu_list, role_sizes
 from numascope.errors import InputError, UsageError
 from numascope.host.pci.irqs import read_device_irqs
 from numascope.host.system.cgroups import cpuset_of
-from numascope.host.system.node_memory import read_node_memory
+from numascope.host.system.node_memory import read_page_cache_kib
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.check.objects import DeviceIrqs, HostFacts, JobFacts, Question
@@ -34,10 +34,10 @@ from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import is_document, plan_bytes, read_plan
 from numascope.plan.load import read_plan_document
 from numascope.plan.make.made import NoPlanError
-from numascope.plan.make.seats import Seat, Seats, found_seats, given_seats
+from numascope.plan.make.seats import Seat, Seats, given_seats, own_seats
 from numascope.plan.objects import Plan
+from numascope.plan.owners import owners_of
 from numascope.plan.positions import Value
-from numascope.plan.why import owners_of
 from numascope.show.plan_check import Told, check_document_json, check_lines, outcome_of_check
 
 if TYPE_CHECKING:
@@ -64,22 +64,18 @@ class Given(NamedTuple):
     dialect: str | None
     fail_on: str
     as_json: bool
-    root: str | None
-    capture: str | None
-    inside: str | None
-    xml: str | None
-    synthetic: str | None
+    wanted: Wanted
     width: int | None
     ascii_only: bool
     color: str
 
 
-def check(given: Given) -> int:
-    """Prints what was found and gives the exit code; UsageError, TargetGoneError (4), InputError (2), also after the findings that say why."""
-    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
+def judge_plan(given: Given) -> None:
+    """Prints what was found and ends with its exit code; UsageError, TargetGoneError (4), InputError (2), also after the findings that say why."""
     refuse_empty("--allowed", given.allowed)
     refuse_empty("--threads", given.threads)
-    if given.job is not None and any((given.root, given.capture, given.xml, given.synthetic)):
+    wanted = given.wanted
+    if given.job is not None and any((wanted.root, wanted.capture, wanted.xml, wanted.synthetic)):
         raise UsageError("--job is of this host: leave --root, --capture, --xml and --synthetic out")
     with opened_machine(wanted) as found:
         scene = _scene(given, found)
@@ -93,7 +89,7 @@ def check(given: Given) -> int:
             echo_lines(lines, colour=wants_colour(given.color), ascii_only=given.ascii_only)
         if refusal is not None and not checked.is_usable:
             raise refusal
-        return outcome.code
+        raise click.exceptions.Exit(outcome.code)
 
 
 class _Scene(NamedTuple):
@@ -120,7 +116,8 @@ def _scene(given: Given, found: Found) -> _Scene:
         job = job_facts(given.job, given.name)
     cpuset, mask = _usable(given, found, job)
     host = _host(found.root, given.name)
-    return _Scene(machine, seats, cpuset, mask, host, job, _threads(given.threads), found.root)
+    threads = role_sizes(given.threads, "--threads", "threads") or {}
+    return _Scene(machine, seats, cpuset, mask, host, job, threads, found.root)
 
 
 def _usable(given: Given, found: Found, job: JobFacts | None) -> tuple[CpuSet, CpuSet]:
@@ -138,13 +135,6 @@ def _usable(given: Given, found: Found, job: JobFacts | None) -> tuple[CpuSet, C
     return cpuset, cpuset if mask is None else cpuset & mask
 
 
-def _threads(text: str | None) -> Mapping[str, int]:
-    try:
-        return role_sizes(text) or {}
-    except UsageError as error:
-        raise UsageError(str(error).replace("--roles", "--threads").replace("CPUs", "threads")) from None
-
-
 def _host(root: HostRoot | None, name: str) -> HostFacts:
     if root is None:
         return HostFacts(is_link=os.path.islink(name))
@@ -152,14 +142,7 @@ def _host(root: HostRoot | None, name: str) -> HostFacts:
     if not has_v1 and not root.is_live and root.read_if_there(_V2_SIGN, 1 << 12) is None:
         has_v1 = None
     tools = {tool: shutil.which(tool) is not None for tool in ("numactl", "taskset")} if root.is_live else None
-    cache = {one.node: one.cache_kib for one in read_node_memory(root) if one.cache_kib is not None}
-    return HostFacts(has_v1, tools, None, cache, os.path.islink(name))
-
-
-def _seats(machine: Machine, kinds: tuple[str, ...]) -> Seats:
-    """Where the machine's own devices sit; none where it has none."""
-    found = found_seats(machine, kinds, 1)
-    return Seats(()) if found.are_dealt else found
+    return HostFacts(has_v1, tools, None, read_page_cache_kib(root), os.path.islink(name))
 
 
 def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None, Checked, InputError | None]:
@@ -178,7 +161,7 @@ def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None
         if document is None:
             raise
         refusal = failure
-    question = None if plan is None else _question(as_written(plan, data), scene)
+    question = None if plan is None else _question(as_written(plan), scene)
     if document is not None:
         view = view_of(scene.machine, scene.cpuset, scene.host)
         mark = data.startswith(_MARK)
@@ -190,12 +173,8 @@ def _checked(name: str, scene: _Scene, dialect: str | None) -> tuple[Plan | None
 def _goes_by_mask(data: bytes, dialect: str | None) -> bool:
     """Whether what the form means depends on what its launcher may use itself: the others go past a mask, not past a cpuset."""
     kind = dialect_of(data) if dialect is None else dialect
-    words = {
-        "torch": b"",
-        "torch_npu": b"",
-        "numactl": b"numactl",
-        "vllm": b"auto",
-    }  # the first of both tools names both
+    # Lines of taskset, which goes past a mask, are found as `numactl` too.
+    words = {"torch": b"", "torch_npu": b"", "numactl": b"numactl", "vllm": b"auto"}
     return kind in words and words[kind] in data
 
 
@@ -219,9 +198,4 @@ def _question(plan: Plan, scene: _Scene) -> Question:
 
 def _seats_of(plan: Plan, scene: _Scene) -> tuple[Seat, ...]:
     kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
-    return (scene.seats or _seats(scene.machine, kinds)).seats
-
-
-def run(given: Given) -> None:
-    """As `check`, and ends with its exit code."""
-    raise click.exceptions.Exit(check(given))
+    return (scene.seats or own_seats(scene.machine, kinds)).seats

@@ -12,6 +12,7 @@ from numascope.cli.arguments import refuse_empty
 from numascope.cli.machine_source import Wanted, opened_machine
 from numascope.cli.plan_file import refuse_file, write_plan
 from numascope.cli.plan_notes import echo_beside
+from numascope.cli.plan_options import refuse_command
 from numascope.host.text import safe_text
 from numascope.plan.given import read_given
 from numascope.plan.make.made import NoPlanError
@@ -32,23 +33,19 @@ class Given(NamedTuple):
     force: bool
     devices: tuple[str, ...]
     indent: int
-    root: str | None
-    capture: str | None
-    inside: str | None
-    xml: str | None
-    synthetic: str | None
+    wanted: Wanted
 
 
 def convert_plan(given: Given) -> None:
     """Writes or prints the plan in its new form; NoPlanError (1), UsageError and InputError (2)."""
     for one in given.devices:
         refuse_empty("--device", one)
+    refuse_command(given.form, given.command)
     if given.path == "-":
         given = given._replace(path=None)
     if given.path is not None:
         refuse_file(given.path, force=given.force)
-    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
-    with opened_machine(wanted) as found:
+    with opened_machine(given.wanted) as found:
         seats = given_seats(found.machine, given.devices) if given.devices else None
         plan = read_given(given.name, found.machine, seats, given.dialect)
         done = converted(plan, given.form, Setting(found.machine, given.command, given.indent))

@@ -11,11 +11,10 @@ from numascope.cli.output import echo_json, echo_lines, terminal_width, wants_co
 from numascope.cpuset import LARGEST_ID, CpuSet
 from numascope.errors import UsageError
 from numascope.host.text import safe_text
-from numascope.machine.objects import Machine
 from numascope.plan.given import read_given
-from numascope.plan.make.seats import Seats, found_seats, given_seats
-from numascope.plan.objects import SCHEDULER, Plan, Subject
-from numascope.plan.why import Owners, owners_of
+from numascope.plan.make.seats import given_seats, own_seats
+from numascope.plan.objects import SCHEDULER, Subject
+from numascope.plan.owners import Owners, owners_of
 from numascope.show.ink import Line
 from numascope.show.plan_document import plan_document
 from numascope.show.plan_explain import explain_cpu_lines, explain_device_lines, explain_lines
@@ -31,11 +30,7 @@ class Given(NamedTuple):
     devices: tuple[str, ...]
     dialect: str | None
     as_json: bool
-    root: str | None
-    capture: str | None
-    inside: str | None
-    xml: str | None
-    synthetic: str | None
+    wanted: Wanted
     width: int | None
     ascii_only: bool
     color: str
@@ -49,12 +44,12 @@ def explain_plan(given: Given) -> None:
         raise UsageError("--cpu N and --device N each pick one thing to explain: give one of them")
     for one in given.devices:
         refuse_empty("--device", one)
-    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
-    with opened_machine(wanted) as found:
+    with opened_machine(given.wanted) as found:
         machine = found.machine
         seats = given_seats(machine, places) if places else None
         plan = read_given(given.name, machine, seats, given.dialect)
-        owners = owners_of(plan, machine, (seats or _seats(machine, plan)).seats)
+        kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
+        owners = owners_of(plan, machine, (seats or own_seats(machine, kinds)).seats)
         if given.as_json:
             if given.cpu is not None or picked:
                 raise UsageError("--json is the whole plan: leave --cpu and --device N out")
@@ -63,13 +58,6 @@ def explain_plan(given: Given) -> None:
         width = max(_LEAST_WIDTH, terminal_width(given.width))
         lines = _lines(owners, given.cpu, picked[0] if picked else None, width)
         echo_lines(lines, colour=wants_colour(given.color), ascii_only=given.ascii_only)
-
-
-def _seats(machine: Machine, plan: Plan) -> Seats:
-    """Where the machine's own devices sit; none where it has none."""
-    kinds = ("gpu",) if plan.dialect == "torch" else ("npu",)
-    found = found_seats(machine, kinds, 1)
-    return Seats(()) if found.are_dealt else found
 
 
 def _lines(owners: Owners, cpu: int | None, device: str | None, width: int) -> list[Line]:

@@ -15,11 +15,11 @@ from numascope.cli.machine_source import Found, Wanted, opened_machine
 from numascope.cli.output import echo_json
 from numascope.cli.plan_file import refuse_file, write_plan
 from numascope.cli.plan_notes import echo_beside, not_said
-from numascope.cli.plan_options import TORCH, check_policy, cpu_list, role_sizes, slot
+from numascope.cli.plan_options import TORCH, check_policy, cpu_list, refuse_command, role_sizes, slot
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import UsageError
 from numascope.host.system.counters import cpu_ticks
-from numascope.host.system.node_memory import read_node_memory
+from numascope.host.system.node_memory import read_page_cache_kib
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.given import allowed_cpus, plan_of_made
@@ -28,7 +28,7 @@ from numascope.plan.make.made import Made
 from numascope.plan.make.msrun import MsrunWish, make_msrun
 from numascope.plan.make.seats import Seat, Seats, first_ranks, found_seats, given_seats
 from numascope.plan.make.torch_plan import TorchWish, make_torch
-from numascope.plan.why import owners_of
+from numascope.plan.owners import owners_of
 from numascope.plan.write.forms import FORMS, written
 from numascope.plan.write.launch import launch_lines, torchrun_lines
 from numascope.plan.write.losses import Loss
@@ -53,11 +53,7 @@ class Given(NamedTuple):
     force: bool
     form: str | None
     as_json: bool
-    root: str | None
-    capture: str | None
-    inside: str | None
-    xml: str | None
-    synthetic: str | None
+    wanted: Wanted
     devices: tuple[str, ...]
     ranks: int | None
     allowed: str | None
@@ -87,8 +83,7 @@ def make_plan(given: Given) -> None:
     if given.path == "-":
         given = given._replace(path=None)
     _check(given)
-    wanted = Wanted(given.root, given.capture, given.inside, given.xml, given.synthetic)
-    with opened_machine(wanted) as found:
+    with opened_machine(given.wanted) as found:
         made = _made(given, found)
         text, lost, notes = _NOTHING if given.as_json and given.path is None else _text(given, made, found.machine)
         if given.path is not None:
@@ -115,10 +110,7 @@ def _check(given: Given) -> None:
     ways = [name for name in ("devices", "device_ids", "device_count") if values[name]]
     if len(ways) > 1:
         raise UsageError("--device, --device-ids and --device-count all name devices: give one of them")
-    if given.command and _form(given) in ("mindspore", "numascope", "mindformers", "torch_npu", "vllm"):
-        raise UsageError(
-            "a COMMAND is for --to numactl, taskset or torchrun, or others that start ranks: leave it out, or add --to"
-        )
+    refuse_command(_form(given), given.command)
     if given.path is not None:
         refuse_file(given.path, force=given.force)
 
@@ -139,17 +131,19 @@ def _made(given: Given, found: Found) -> Made:
     busy = EMPTY if given.busy is None else cpu_list("--busy", given.busy, machine)
     if given.avoid_busy:
         busy |= _busy_now(found.root)
-    notes = tuple(map(str, seats.notes))
-    wish = BalancedWish(allowed, ranks, role_sizes(given.roles), given.smt or "use", given.reserve, busy, notes)
-    cache = {} if found.root is None else {one.node: one.cache_kib for one in read_node_memory(found.root)}
-    return make_balanced(
-        machine,
-        wish._replace(
-            for_mindspore=_form(given) in ("mindspore", "msrun"),
-            has_roles=_form(given) in ("mindspore", "numascope", "mindformers"),
-            cache_kib={node: kib for node, kib in cache.items() if kib is not None},
-        ),
+    wish = BalancedWish(
+        allowed,
+        ranks,
+        roles=role_sizes(given.roles),
+        smt=given.smt or "use",
+        reserve=given.reserve,
+        busy=busy,
+        notes=tuple(map(str, seats.notes)),
+        for_mindspore=_form(given) in ("mindspore", "msrun"),
+        has_roles=_form(given) in ("mindspore", "numascope", "mindformers"),
+        cache_kib={} if found.root is None else read_page_cache_kib(found.root),
     )
+    return make_balanced(machine, wish)
 
 
 def _seats(given: Given, machine: Machine, allowed: CpuSet) -> Seats:
@@ -216,11 +210,11 @@ def _text(given: Given, made: Made, machine: Machine) -> _Text:
     if given.policy == "balanced" and not FORMS[form].has_scheduler:
         made = made._replace(scheduler=EMPTY)  # nobody but MindSpore has one
     if form == "mindspore":
-        return mindspore_text(made, given.indent), (), not_said(form, made)
+        return mindspore_text(made, given.indent), (), not_said(form, made, machine)
     if form == "torchrun":
-        return "\n".join([*torchrun_lines(made, given.command), ""]), (), not_said(form, made)
+        return "\n".join([*torchrun_lines(made, given.command), ""]), (), not_said(form, made, machine)
     if form in ("numactl", "taskset"):
-        return "\n".join([*launch_lines(made, form, given.command), ""]), (), not_said(form, made)
+        return "\n".join([*launch_lines(made, form, given.command), ""]), (), not_said(form, made, machine)
     done = written(outline_of_made(made), {}, form, Setting(machine, given.command, given.indent))
     return done.text, done.lost, done.doubts
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from numascope.machine.objects import Machine
 from numascope.plan.make.made import Made
+from numascope.plan.make.near import has_no_nodes
 from numascope.plan.write.losses import Loss, told
 
 
@@ -26,7 +28,7 @@ def echo_beside(lost: Sequence[Loss], notes: Iterable[str], *, err: bool) -> Non
         click.echo("\n".join(broken), err=err)
 
 
-def not_said(form: str, made: Made) -> list[str]:
+def not_said(form: str, made: Made, machine: Machine) -> list[str]:
     """What the plan says and one of the launchers' lines cannot, or the form asks for and the plan has not."""
     found = []
     if form == "mindspore" and made.policy == "balanced" and not made.scheduler:
@@ -35,4 +37,6 @@ def not_said(form: str, made: Made) -> list[str]:
         found.append(f"{form} binds a rank as a whole: its roles share all CPUs of the rank")
     if form == "taskset" and any(share.memory is not None for share in made.shares):
         found.append("taskset binds no memory: numactl does")
+    if form in ("numactl", "torchrun") and has_no_nodes(machine):
+        found.append("this kernel has no NUMA nodes: numactl says so and ends, --to taskset goes without them")
     return found

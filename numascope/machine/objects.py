@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -215,6 +215,10 @@ class Machine(NamedTuple):
     def node(self, number: int) -> Node | None:
         """The node of that number."""
         return next((node for node in self.nodes if node.id == number), None)
+
+    def nodes_of(self, cpus: Iterable[int]) -> CpuSet:
+        """The nodes that list these CPUs; a CPU without a node adds none."""
+        return CpuSet.of({self.node_of[cpu] for cpu in cpus if cpu in self.node_of})
 
     def distance(self, start: int, end: int) -> int | None:
         """The firmware's distance from one node to another (10 is local); None where it gives none."""

@@ -20,18 +20,13 @@ DIALECTS = (
 _COMMENTED_JSON = re.compile(rb"(?:#[^\n]*+\n\s*+)++\{")
 
 
-def load_plan(path: str) -> Plan:
-    """Reads a bind JSON; InputError says what is wrong, where, and what to do."""
-    return parse_plan(safe_text(path), read_plan_file(path))
-
-
 def read_plan_file(path: str) -> bytes:
     """The bytes of a plan file, unread; InputError."""
     return read_user_file(path, LARGEST_FILE_BYTES, "bind plan")
 
 
 def parse_plan(path: str, data: bytes) -> Plan:
-    """The plan in these bytes; `path` is where they came from, as errors, places and the plan show it (safe to print)."""
+    """The plan in these bytes; `path` is where they came from, as errors, places and the plan show it (safe to print). InputError."""
     document = read_plan_document(path, data)
     if isinstance(document.data, Mapping) and any(section in document.data for section in SECTIONS):
         return read_mindspore(path, data, document)

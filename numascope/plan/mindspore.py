@@ -19,17 +19,29 @@ from numascope.plan.msrun_notes import (
     MEMORY_NOT_BOUND,
     MODE_IS_NULL,
     NODE_REFUSED_BY_NUMACTL,
+    SCHEDULER_IS_NULL,
     SWITCHED_OFF,
 )
 from numascope.plan.notes import UNKNOWN_NAME
-from numascope.plan.objects import SCHEDULER, BindMode, MemoryPolicy, MemoryRule, Plan, Rule, Subject
+from numascope.plan.objects import (
+    SCHEDULER,
+    WHOLE_PROCESS,
+    BindMode,
+    MemoryPolicy,
+    MemoryRule,
+    Plan,
+    Rule,
+    Subject,
+)
 from numascope.plan.positions import Entry, Value, quoted, universal_newlines
 from numascope.plan.ranges import is_read_by_numactl, read_ids
 from numascope.plan.source import Source, nearest
 
 SECTIONS: Final = ("bind_config", "bind_cpu", "bind_memory")
 MODULES: Final = ("main", "runtime", "pynative", "minddata")
-WHOLE_PROCESS: Final = "any"
+LATER_MODULES: Final = frozenset(MODULES) - {"main"}
+"""Those that no prefix binds at the start, but MindSpore's own call in the ranks."""
+
 OWN_KEY: Final = "numascope"
 OWN_VERSION: Final = 1
 
@@ -76,7 +88,7 @@ def read_mindspore(path: str, data: bytes, document: Value) -> Plan:
     memory_rules = _memory_rules(source, memory, own=own) if config.memory_mode == "numa" else ()
     _note_unused(source, top, config, devices)
     if config.memory_mode == "numa":
-        _note_unbound_memory(source, devices, memory_rules)
+        _note_unbound_memory(source, devices, rules, memory_rules)
     return Plan(
         path=path,
         dialect="numascope" if own else "mindspore",
@@ -154,7 +166,7 @@ def _modules(source: Source, subject: Subject | str, value: Value, *, own: bool)
         if own and is_role(module) and isinstance(entry.value.data, Mapping):
             rules += _node_rule(source, subject, module, entry.value)
             continue
-        cpus = _cpus(source, entry.value, f"{quoted(module)} of {name}")
+        cpus = _cpus(source, subject, entry.value, f"{quoted(module)} of {name}")
         if own and not is_role(module):
             source.note(
                 entry, UNKNOWN_NAME, f"there is no role {quoted(module)}: it is ignored in {name}", module, KNOWN
@@ -185,10 +197,13 @@ def _node_rule(source: Source, subject: Subject | str, role: str, value: Value) 
     return [Rule(subject, role, EMPTY, source.place(value), nodes)] if nodes and isinstance(subject, Subject) else []
 
 
-def _cpus(source: Source, value: Value, name: str) -> CpuSet:
+def _cpus(source: Source, subject: Subject | str, value: Value, name: str) -> CpuSet:
     if value.data is None:
-        text = f'{name} is null: msrun takes it as no CPUs, set_cpu_affinity refuses it, write ""'
-        source.note(value, CPUS_ARE_NULL, text)
+        if subject == SCHEDULER:
+            source.note(value, SCHEDULER_IS_NULL, f"{name} is null: msrun takes it as no CPUs")
+        else:
+            text = f"{name} is null: msrun takes it as no CPUs, set_cpu_affinity ends the rank with ValueError"
+            source.note(value, CPUS_ARE_NULL, text)
         return EMPTY
     return _ids(source, value, name, 'a CPU list in quotes such as "0-3,8"')
 
@@ -268,9 +283,15 @@ def _note_unused(
 
 
 def _note_unbound_memory(
-    source: Source, devices: Mapping[Subject | str, Entry], memory_rules: Sequence[MemoryRule]
+    source: Source,
+    devices: Mapping[Subject | str, Entry],
+    rules: Sequence[Rule],
+    memory_rules: Sequence[MemoryRule],
 ) -> None:
+    """Notes where a device's CPUs are written, as a check does that finds the same."""
     bound = {rule.subject for rule in memory_rules}
+    first = {rule.subject: rule.place for rule in reversed(rules)}
     for subject, entry in devices.items():
         if isinstance(subject, Subject) and subject != SCHEDULER and subject not in bound:
-            source.note(entry, MEMORY_NOT_BOUND, f'{subject} has no entry in "bind_memory": its memory is not bound')
+            text = f'{subject} has no entry in "bind_memory": its memory is not bound'
+            source.note_at(first.get(subject, source.place(entry)), MEMORY_NOT_BOUND, text)

@@ -13,11 +13,12 @@ TWICE: Final = NoteKind("twice", "warning", "remove one of them")
 LEADING_ZEROS: Final = NoteKind("unbound", "warning", "write the number without leading zeros")
 MODE_IS_NULL: Final = NoteKind("no-effect", "warning", "write what is meant, or remove it")
 SWITCHED_OFF: Final = NoteKind("no-effect", "warning", "set the mode, or remove the section")
-CPUS_ARE_NULL: Final = NoteKind("unbound", "warning", 'write "" for no CPUs')
+CPUS_ARE_NULL: Final = NoteKind("affinity-refuses", "error", 'write "" for no CPUs')
+SCHEDULER_IS_NULL: Final = NoteKind("unbound", "info", 'nothing to do, or write "" for no CPUs')
 CPUS_ARE_A_NUMBER: Final = NoteKind("reading", "warning", "write CPUs in quotes")
 NODE_REFUSED_BY_NUMACTL: Final = NoteKind("reading", "warning", "write the number of a node")
 MEMORY_NOT_BOUND: Final = NoteKind(
-    "reading", "info", "nothing to do where it is not meant to be bound", told_by=("mem-",), anywhere=True
+    "reading", "info", "nothing to do where it is not meant to be bound", told_by=("mem-missing",)
 )
 
 # The objects of --bind_core and --bind_numa.

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.errors import InputError
-from numascope.plan.mindspore import SECTIONS, WHOLE_PROCESS
+from numascope.plan.dialects.words import Word
+from numascope.plan.mindspore import SECTIONS
 from numascope.plan.msrun_notes import (
     KEY_BEYOND_WORKERS,
     KEY_OUT_OF_ORDER,
@@ -19,8 +20,8 @@ from numascope.plan.msrun_notes import (
     WORKER_WITHOUT_KEY,
 )
 from numascope.plan.notes import BACKWARDS_TO_NUMACTL, IDS_NOT_USABLE
-from numascope.plan.objects import SCHEDULER, MemoryRule, Note, NoteKind, Place, Plan, Rule, Subject
-from numascope.plan.positions import Entry, Value, quoted, read_json
+from numascope.plan.objects import SCHEDULER, WHOLE_PROCESS, MemoryRule, Note, NoteKind, Place, Plan, Rule, Subject
+from numascope.plan.positions import Entry, Value, quoted, read_json_text
 from numascope.plan.ranges import read_ids
 from numascope.plan.source import Source, nearest
 
@@ -58,21 +59,22 @@ _OFF: Final = Choice(is_auto=False, bound={})
 
 
 class _Kind(NamedTuple):
-    """What an option's numbers are, and which of them there are; None: not known."""
+    """An option: its name, what its numbers are, and which of them there are; None: not known."""
 
+    option: str
     word: str
     available: CpuSet | None
     without_key: NoteKind
 
 
 class Options(NamedTuple):
-    """Both options of a command line as text; None where it has none. `workers` are the local ones, None: as many as keys.
+    """The values of both options as words of a command line; None where it has none. `workers` are the local ones, None: as many as keys.
 
     `visible` is the sorted ASCEND_RT_VISIBLE_DEVICES: worker i has its i-th device, and without it device i.
     """
 
-    bind_core: str | None = None
-    bind_numa: str | None = None
+    bind_core: Word | None = None
+    bind_numa: Word | None = None
     workers: int | None = None
     visible: tuple[int, ...] | None = None
 
@@ -92,15 +94,16 @@ def read_msrun_options(
 ) -> Plan:
     """The plan that these options mean; `*_auto` is what msrun computes for `true` on the machine in question, `available` what it has.
 
-    InputError with the place in the option's value where msrun refuses it, or where `true` is given and nothing computed.
+    InputError with its place where msrun refuses a value, or where `true` is given and nothing computed.
     """
-    core_path, numa_path = f"{path} --bind_core", f"{path} --bind_numa"
     notes: list[Note] = []
     known = (None, None) if available is None else available
-    core = _choice(core_path, options.bind_core, _Kind("CPU", known[0], WORKER_WITHOUT_KEY), options, notes)
-    numa = _choice(numa_path, options.bind_numa, _Kind("node", known[1], MEMORY_WITHOUT_KEY), options, notes)
-    core_bound = _settled(core, core_auto, core_path)
-    numa_bound = _settled(numa, numa_auto, numa_path)
+    of_core = _Kind("--bind_core", "CPU", known[0], WORKER_WITHOUT_KEY)
+    of_numa = _Kind("--bind_numa", "node", known[1], MEMORY_WITHOUT_KEY)
+    core = _choice(path, options.bind_core, of_core, options, notes)
+    numa = _choice(path, options.bind_numa, of_numa, options, notes)
+    core_bound = _settled(path, core, options.bind_core, core_auto, of_core.option)
+    numa_bound = _settled(path, numa, options.bind_numa, numa_auto, of_numa.option)
     rules = []
     for subject in sorted({*core_bound, *numa_bound}, key=lambda one: (one.device is None, one.device or 0)):
         cpus, nodes = core_bound.get(subject), numa_bound.get(subject)
@@ -108,8 +111,8 @@ def read_msrun_options(
             rules.append(Rule(subject, WHOLE_PROCESS, cpus.ids, cpus.place))
         elif nodes is not None:
             rules.append(Rule(subject, WHOLE_PROCESS, EMPTY, nodes.place, nodes.ids))
-    text = f"{options.bind_core}\n{options.bind_numa}".encode(errors="surrogateescape")
-    digest = hashlib.sha256(text).hexdigest()
+    given = (None if word is None else word.text for word in (options.bind_core, options.bind_numa))
+    digest = hashlib.sha256("\n".join(map(str, given)).encode()).hexdigest()
     return Plan(
         path=path,
         dialect="msrun",
@@ -124,23 +127,35 @@ def read_msrun_options(
     )
 
 
-def _settled(choice: Choice, auto: Auto | None, path: str) -> Mapping[Subject, Bound]:
-    if not choice.is_auto:
+def _settled(path: str, choice: Choice, word: Word | None, auto: Auto | None, option: str) -> Mapping[Subject, Bound]:
+    if word is None or not choice.is_auto:
         return choice.bound
+    line, column = word.where(0)
     if auto is None:
-        raise InputError(path, "is true, which msrun computes from the machine: say of which machine", 1, 1)
-    return {Subject(worker): Bound(ids, Place(path, 1, 1)) for worker, ids in auto.items() if ids}
+        problem = f"{option} is true, which msrun computes from the machine: say of which machine"
+        raise InputError(path, problem, line, column)
+    return {Subject(worker): Bound(ids, Place(path, line, column)) for worker, ids in auto.items() if ids}
 
 
-def _choice(path: str, text: str | None, kind: _Kind, options: Options, notes: list[Note]) -> Choice:
-    if text is None or text.lower() in ("false", "true"):
-        return _OFF if text is None or text.lower() == "false" else Choice(is_auto=True, bound={})
-    document = read_json(path, text.encode(errors="surrogateescape"))
+def read_value(path: str, word: Word, option: str) -> Value:
+    """The JSON that is an option's value, with its places in the command line; InputError."""
+    try:
+        return read_json_text(path, word.text, word.where)
+    except InputError as error:
+        raise InputError(path, f"{option}: {error.problem}", error.line, error.column) from None
+
+
+def _choice(path: str, word: Word | None, kind: _Kind, options: Options, notes: list[Note]) -> Choice:
+    if word is None or word.text.lower() in ("false", "true"):
+        return _OFF if word is None or word.text.lower() == "false" else Choice(is_auto=True, bound={})
+    document = read_value(path, word, kind.option)
     source = Source(path)
     if not isinstance(document.data, Mapping):
-        raise source.wrong(document, f"is {document}: expected true, false or an object such as {_EXAMPLE}")
+        problem = f"{kind.option} is {document}: expected true, false or an object such as {_EXAMPLE}"
+        raise source.wrong(document, problem)
     if any(section in document.data for section in SECTIONS):
-        raise source.wrong(document, "is the unified bind JSON: write it to a file, and give --bind_numa=FILE")
+        problem = f"{kind.option} is the unified bind JSON: write it to a file, and give --bind_numa=FILE"
+        raise source.wrong(document, problem)
     found = {key: _ids(source, key, entry, kind) for key, entry in document.data.items()}
     bound = _by_position(source, document.data, found, options, kind)
     notes += source.notes
@@ -212,5 +227,9 @@ def _by_position(
     workers = options.workers
     if workers is not None and len(keys) < workers and keys:
         beyond = CpuSet.span(len(keys), min(workers, 65_535) - 1)
-        source.note(entries[keys[-1]], kind.without_key, f"there is no key for worker {beyond}, who stays unbound")
+        source.note(
+            entries[keys[-1]],
+            kind.without_key,
+            f"{kind.option} has no key for worker {beyond}, and binds nothing there",
+        )
     return bound

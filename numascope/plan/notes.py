@@ -31,7 +31,7 @@ class Notes:
         return (*self._kept, Note(self.path, f"{self._left_out} more notes, left out here", _MORE))
 
 
-_MORE: Final = NoteKind("reading", "info", "mend those that are told first")
+_MORE: Final = NoteKind("reading", "info", "mend the first ones, and check again")
 
 UNKNOWN_NAME: Final = NoteKind("unknown-key", "warning", "mend its name, or remove it: it is ignored")
 

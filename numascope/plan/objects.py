@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
 
@@ -38,10 +38,19 @@ class Subject:
 
 SCHEDULER = Subject(None)
 
+WHOLE_PROCESS: Final = "any"
+"""The role of a process as a whole, and of each of its threads that no other role has."""
+
+HOT_ROLES: Final = ("main", "runtime", "pynative", "autograd")
+"""Roles on whose latency the device waits, the hottest first."""
+
+PROCESS_ROLES: Final = frozenset({"main", WHOLE_PROCESS})
+"""Roles that the process itself has, so that everything in it inherits from them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """CPUs of one role of one subject, in the plan's order sorted and without repeats; role `any` is the whole process.
+    """CPUs of one role of one subject; role `any` is the whole process.
 
     A role `name:PATTERN` are the threads whose names fit the pattern, in which `*` stands for any characters and `?` for one.
     In `numa` mode `nodes` holds what the plan says and `cpus` is empty until the plan is resolved on a machine.
@@ -52,6 +61,16 @@ class Rule:
     cpus: CpuSet
     place: Place
     nodes: CpuSet | None = None
+    tool: str | None = None
+    """What binds it, where lines of one plan are by several tools: a name as of a dialect, None: as the plan's."""
+    order: tuple[int, ...] = ()
+    """The CPUs as threads take them by position, repeats too, where that is not once each in ascending order."""
+    is_written: bool = True
+    """False: the file does not say it in so many words, its reader adds what the framework makes of that."""
+
+    def by_position(self) -> tuple[int, ...]:
+        """The CPUs as threads take them that are bound to one each."""
+        return self.order or tuple(self.cpus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,6 +69,11 @@ def read_json(path: str, data: bytes) -> Value:
     return _Reader(path, _decoded(path, data)).document()
 
 
+def read_json_text(path: str, text: str, where: Callable[[int], tuple[int, int]]) -> Value:
+    """Reads JSON that stands within a file of another kind, `where` says at which line and column of it; InputError."""
+    return _Reader(path, text, where).document()
+
+
 def universal_newlines(data: bytes) -> bytes:
     r"""The bytes with `\r\n` and `\r` as `\n`, as Python's text mode reads them."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -94,9 +99,11 @@ def _line_and_column(text: str, at: int) -> tuple[int, int]:
 class _Reader:
     """One pass over one text; `at` only grows, so that places cost no second pass."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, where: Callable[[int], tuple[int, int]] | None = None) -> None:
         self.path = path
         self.text = text
+        self.where = where
+        self.whole = "file" if where is None else "text"
         self.at = 0
         self.values = 0
         self.placed = 0
@@ -106,7 +113,7 @@ class _Reader:
     def document(self) -> Value:
         self.skip_space()
         if self.at == len(self.text):
-            raise self.wrong(self.at, "the file is empty: expected a JSON object")
+            raise self.wrong(self.at, f"the {self.whole} is empty: expected a JSON object")
         found = self.value(1)
         self.skip_space()
         if self.at < len(self.text):
@@ -220,6 +227,8 @@ class _Reader:
         self.at = self.at if found is None else found.end()
 
     def place(self) -> tuple[int, int]:
+        if self.where is not None:
+            return self.where(self.at)
         newlines = self.text.count("\n", self.placed, self.at)
         if newlines:
             self.line += newlines
@@ -232,7 +241,7 @@ class _Reader:
         found = self.peek() if word is None else word[0]
         if found == '"':
             return "a text in quotes"
-        return quoted(found) if found else "the end of the file"
+        return quoted(found) if found else f"the end of the {self.whole}"
 
     def hint(self) -> str:
         rest = self.text[self.at : self.at + 9]
@@ -247,4 +256,5 @@ class _Reader:
         return ""
 
     def wrong(self, at: int, problem: str) -> InputError:
-        return InputError(self.path, problem, *_line_and_column(self.text, at))
+        place = _line_and_column(self.text, at) if self.where is None else self.where(at)
+        return InputError(self.path, problem, *place)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import MemoryRule, Plan, Rule, Subject
+from numascope.plan.objects import WHOLE_PROCESS, MemoryRule, Plan, Rule, Subject
 from numascope.plan.resolve import rule_cpus
 
 

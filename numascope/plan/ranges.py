@@ -17,7 +17,8 @@ _PIECE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 
 _LONG = re.compile(r"[0-9]+(?:\s*-\s*[0-9]+)?")
 
-_READ_BY_NUMACTL = re.compile(r"\s*[0-9]+(?:-\s*[0-9]+)?(?:,\s*[0-9]+(?:-\s*[0-9]+)?)*")
+_READ_BY_NUMACTL = re.compile(r"\s*\+?[0-9]+(?:-\s*\+?[0-9]+)?(?:,\s*\+?[0-9]+(?:-\s*\+?[0-9]+)?)*", re.ASCII)
+_READ_BY_TASKSET = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
 
 
 def read_ids(text: str) -> CpuSet:
@@ -41,6 +42,11 @@ def read_ids(text: str) -> CpuSet:
 def is_read_by_numactl(text: str) -> bool:
     """Whether numactl takes this list: its strtoul skips spaces before a number, none behind it (libnuma.c, __numa_parse_nodestring)."""
     return _READ_BY_NUMACTL.fullmatch(text) is not None
+
+
+def is_read_by_taskset(text: str) -> bool:
+    """Whether `taskset -c` takes this list, which has no blanks (util-linux, lib/cpuset.c, cpulist_parse)."""
+    return _READ_BY_TASKSET.fullmatch(text) is not None
 
 
 def _piece(written: str) -> tuple[int, int]:

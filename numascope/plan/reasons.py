@@ -9,13 +9,9 @@ from typing import Final
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Cache, Machine
 from numascope.plan.make.near import distance_words
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import SCHEDULER, Rule, Subject
-from numascope.plan.resolve import PYNATIVE_QUEUES, bound_actors, rule_cpus
-from numascope.plan.why import MOST_OWNERS, POLICY_WORDS, Owners, nodes_words, role_words
-
-_BY_POSITION: Final = frozenset({"mindspore", "numascope", "mindformers"})
-"""Plans by which MindSpore binds some threads to one CPU each."""
+from numascope.plan.objects import SCHEDULER, WHOLE_PROCESS, Rule, Subject
+from numascope.plan.owners import MOST_OWNERS, POLICY_WORDS, Owners, nodes_words, role_words
+from numascope.plan.resolve import BOUND_BY_MINDSPORE, PYNATIVE_QUEUES, actor_words, bound_actors, rule_cpus
 
 _MOST_HELD: Final = 16
 """So many threads of one rule are listed with their CPUs."""
@@ -33,8 +29,9 @@ def why_cpu(owners: Owners, cpu: int) -> Iterator[str]:
         yield f"CPU {cpu} is {role_words(rule)}: {_place(owners, rule)} gives it {_written(owners.machine, rule)}"
         held = _held(owners, rule)
         if held is not None:
-            at = (rule.cpus.bits & ((1 << cpu) - 1)).bit_count()
-            yield f"by position {at} it holds {held[at]}"
+            for at, one in enumerate(rule.by_position()):
+                if one == cpu:
+                    yield f"by position {at} it holds {held[at]}"
         yield from _of_rule(owners, rule)
     yield from _turns(rules)
     if rules:
@@ -73,7 +70,9 @@ def _threads(owners: Owners, rule: Rule) -> Iterator[str]:
     if rule.role == "omp":
         yield "each CPU holds one of OpenMP's threads, in the order of the list"
         return
-    pairs = [f"{name} on {cpu}" for cpu, name in zip(rule.cpus, held, strict=True) if not name.startswith(_NOBODY)]
+    pairs = [
+        f"{name} on {cpu}" for cpu, name in zip(rule.by_position(), held, strict=True) if not name.startswith(_NOBODY)
+    ]
     yield f"by position, {', '.join(pairs[:_MOST_HELD])}"
 
 
@@ -141,12 +140,12 @@ def _written(machine: Machine, rule: Rule) -> str:
 
 def _held(owners: Owners, rule: Rule) -> Sequence[str] | None:
     """The threads that are bound to one CPU each, for each position of the list; None where all may use the whole list."""
-    dialect, count = owners.plan.dialect, len(rule.cpus)
+    dialect, count = owners.plan.dialect, len(rule.by_position())
     if rule.nodes is not None or rule.subject == SCHEDULER:
         return None
     if rule.role == "omp" and dialect == "vllm":
         return [f"OpenMP's thread {at}" for at in range(count)]
-    if dialect not in _BY_POSITION:
+    if dialect not in BOUND_BY_MINDSPORE:
         return None
     if rule.role == "pynative":
         return [*PYNATIVE_QUEUES, *[f"{_NOBODY}: there are four queues"] * count][:count]
@@ -154,7 +153,7 @@ def _held(owners: Owners, rule: Rule) -> Sequence[str] | None:
         return None
     held: list[list[str]] = [[] for _ in range(count)]
     for number, name in enumerate(bound_actors(len(owners.machine.cpus.online))):
-        held[number % count].append(name)
+        held[number % count].append(actor_words(name))
     return [" and ".join(names) or f"{_NOBODY}: there are fewer actors than CPUs" for names in held]
 
 
@@ -162,7 +161,12 @@ def _of_rule(owners: Owners, rule: Rule) -> Iterator[str]:
     """What a rule means beyond its list."""
     dialect, machine = owners.plan.dialect, owners.machine
     all_roles = {one.role for one in owners.of_subject[rule.subject]}
-    if dialect in _BY_POSITION and rule.role == "main" and WHOLE_PROCESS not in all_roles and rule.subject != SCHEDULER:
+    if (
+        dialect in BOUND_BY_MINDSPORE
+        and rule.role == "main"
+        and WHOLE_PROCESS not in all_roles
+        and rule.subject != SCHEDULER
+    ):
         yield "also where every thread runs that no other role binds"
     if rule.role == WHOLE_PROCESS and len(all_roles) > 1:
         yield "every thread that no other role has"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.observe.roles import Role
 from numascope.plan.dialects.roles import NAMED, fits
-from numascope.plan.objects import Plan, Rule, Subject, Target
+from numascope.plan.mindspore import MODULES
+from numascope.plan.objects import WHOLE_PROCESS, Plan, Rule, Subject, Target
 
-_MODULES: Final = frozenset({"main", "runtime", "pynative", "minddata"})
+_MODULES: Final = frozenset(MODULES)
+
+BOUND_BY_MINDSPORE: Final = frozenset({"mindspore", "numascope", "mindformers"})
+"""Dialects by whose runtime and pynative lists MindSpore's own threads are bound, some to one CPU each by position."""
 
 PYNATIVE_QUEUES: Final = ("frontend_queue", "backend_queue", "launch_queue", "bprop_queue")
 """The n-th is bound to the n-th CPU of the pynative list (mindspore/ccsrc/runtime/pipeline/async_rqueue.cc)."""
@@ -27,6 +31,7 @@ _TOGETHER_TICKS: Final = 10
 """A tenth of a second: the three queues of the pipeline were made within one clock tick."""
 
 _ACTOR: Final = "ActorThread_"
+_ORDINALS: Final = ("first", "second")
 _ACTORS: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (28, ("ActorThread_0", "ActorThread_1", "infer_queue", "resize_queue", "launch_queue")),
     (23, ("ActorThread_0", "infer_queue", "resize_queue", "launch_queue")),
@@ -52,15 +57,21 @@ def resolve(
 ) -> tuple[Target | None, ...]:
     """The target of each member, None where no rule covers it; a `cpuset` that is not known (None) cuts nothing."""
     reachable = machine.cpus.online if cpuset is None else machine.cpus.online & cpuset
-    batch = sum(member.role.name == "batch_launch" and member.in_top for member in members)
-    actors = _actors(len(machine.cpus.online), members)
-    rank = _Rank(plan, machine, subject, reachable, batch, actors, _pipeline(members))
+    rank = _Rank(plan, machine, subject, reachable, members)
     return tuple(rank.aim(member, framework) for member in members)
 
 
 def bound_actors(online: int) -> tuple[str, ...]:
     """The threads that MindSpore's runtime module binds, in its order, on so many online CPUs (18 % of them, from 1 to 5)."""
     return next(names for least, names in _ACTORS if online >= least)
+
+
+def actor_words(name: str) -> str:
+    """One of `bound_actors` as long as no job runs: `the first actor`, whatever its name will be, or the name of a queue.
+
+    An actor takes the number in its name when it first runs, its place in the list when it is made (see `_actors`).
+    """
+    return f"the {_ORDINALS[int(name[len(_ACTOR) :])]} actor" if name.startswith(_ACTOR) else name
 
 
 def _actors(online: int, members: Sequence[Member]) -> Sequence[str]:
@@ -93,7 +104,7 @@ def _pipeline(members: Sequence[Member]) -> frozenset[Member]:
 
 def planned_cpus(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
     """All CPUs that the plan names for a subject, whatever the role; in numa mode those of its nodes on this machine."""
-    return _union(rule_cpus(rule, machine) for rule in plan.rules if rule.subject == subject)
+    return union(rule_cpus(rule, machine) for rule in plan.rules if rule.subject == subject)
 
 
 def planned_nodes(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
@@ -102,39 +113,32 @@ def planned_nodes(plan: Plan, machine: Machine, subject: Subject) -> CpuSet:
     if bound is not None:
         return bound
     rules = [rule for rule in plan.rules if rule.subject == subject]
-    near = CpuSet.of({machine.node_of[cpu] for rule in rules for cpu in rule.cpus if cpu in machine.node_of})
-    return near | _union(rule.nodes for rule in rules if rule.nodes is not None)
+    near = machine.nodes_of(union(rule.cpus for rule in rules))
+    return near | union(rule.nodes for rule in rules if rule.nodes is not None)
 
 
 def memory_nodes(plan: Plan, subject: Subject) -> CpuSet | None:
     """The nodes that the plan binds a subject's memory to, or prefers for it; None where it does neither."""
     if plan.memory_mode == "none":
         return None
-    return _union(rule.nodes for rule in plan.memory if rule.subject == subject and rule.policy in _BINDING) or None
+    return union(rule.nodes for rule in plan.memory if rule.subject == subject and rule.policy in _BINDING) or None
 
 
 class _Rank:
     """What one subject's rules mean on one machine; the methods give the target of one thread."""
 
     def __init__(
-        self,
-        plan: Plan,
-        machine: Machine,
-        subject: Subject,
-        reachable: CpuSet,
-        batch: int,
-        actors: Sequence[str],
-        pipeline: Container[Member],
+        self, plan: Plan, machine: Machine, subject: Subject, reachable: CpuSet, members: Sequence[Member]
     ) -> None:
         self.subject = subject
         self.machine = machine
         self.reachable = reachable
-        self.batch = batch
+        self.batch = sum(member.role.name == "batch_launch" and member.in_top for member in members)
         self.fixed_actors = plan.fixed_actors
         self.rules: Mapping[str, Rule] = {rule.role: rule for rule in plan.rules if rule.subject == subject}
-        self.lists: Mapping[str, tuple[int, ...]] = {role: tuple(rule.cpus) for role, rule in self.rules.items()}
-        self.actors = actors
-        self.pipeline = pipeline
+        self.lists: Mapping[str, tuple[int, ...]] = {role: rule.by_position() for role, rule in self.rules.items()}
+        self.actors = _actors(len(machine.cpus.online), members)
+        self.pipeline = _pipeline(members)
         self.patterns = [(role.removeprefix(NAMED), role) for role in self.rules if role.startswith(NAMED)]
         self.pins_omp = plan.dialect == "vllm"
 
@@ -149,7 +153,7 @@ class _Rank:
         is_bound = member.role.name == "main" or (framework == "mindspore" and member.role.name in _MODULES)
         if found is None and member.role.name in self.rules and not is_bound:
             found = self.whole_list(member.role.name)
-        whole = self.rules.get("any")
+        whole = self.rules.get(WHOLE_PROCESS)
         return self.whole_process(whole) if found is None and whole is not None else found
 
     def mindspore(self, member: Member) -> Target | None:
@@ -178,12 +182,12 @@ class _Rank:
             return self.whole_list(name)
         if name in ("loader", "pin") and "minddata" in self.rules:
             return self.whole_list("minddata", ", the data loading")
-        if "any" in self.rules:
+        if WHOLE_PROCESS in self.rules:
             return self.whole_list("main") if name == "main" and member.is_main and member.in_top else None
         return self.whole_list("main", ", the whole process")
 
     def whole_process(self, rule: Rule) -> Target:
-        words = "any" if rule.nodes is None else f"node{'s' if len(rule.nodes) > 1 else ''} {rule.nodes}"
+        words = WHOLE_PROCESS if rule.nodes is None else f"node{'s' if len(rule.nodes) > 1 else ''} {rule.nodes}"
         return self.target(rule, rule_cpus(rule, self.machine), f"{words} of {self.subject}")
 
     def whole_list(self, role: str, beside: str = "") -> Target | None:
@@ -230,11 +234,4 @@ def rule_cpus(rule: Rule, machine: Machine) -> CpuSet:
     """The CPUs of a rule; in numa mode the online ones of its nodes on this machine."""
     if rule.nodes is None:
         return rule.cpus
-    return _union(node.cpus for node in machine.nodes if node.id in rule.nodes)
-
-
-def _union(sets: Iterable[CpuSet]) -> CpuSet:
-    found = EMPTY
-    for one in sets:
-        found |= one
-    return found
+    return union(node.cpus for node in machine.nodes if node.id in rule.nodes)

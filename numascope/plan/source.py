@@ -35,7 +35,11 @@ class Source:
 
     def note(self, where: Value | Entry, kind: NoteKind, text: str, name: str = "", known: Sequence[str] = ()) -> None:
         """Keeps a note on a value or a key, with the known name nearest to `name` as a guess."""
-        self._notes.add(self.place(where), kind, f"{text}{nearest(name, known)}")
+        self.note_at(self.place(where), kind, f"{text}{nearest(name, known)}")
+
+    def note_at(self, place: Place, kind: NoteKind, text: str) -> None:
+        """Keeps a note on a place in the file."""
+        self._notes.add(place, kind, text)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -11,12 +11,10 @@ from numascope.machine.objects import Machine
 from numascope.observe.facts import openmp_runtimes, rebinding_variables
 from numascope.observe.roles.classify import framework_of
 from numascope.observe.sample import ProcessFacts
+from numascope.plan.mindspore import LATER_MODULES
 from numascope.review.report import Placement, RankView
 
 _OUT_OF_PLACE: Final = frozenset({"narrow", "loose", "astray", "escaped"})
-_MODULES: Final = frozenset({"runtime", "pynative", "minddata"})
-"""Roles that MindSpore binds only where the program calls mindspore.runtime.set_cpu_affinity."""
-
 _MAYBE_NCCL: Final = frozenset({"comm", "unnamed", "other"})
 """NCCL names its threads only with NCCL_SET_THREAD_NAME=1."""
 
@@ -68,7 +66,7 @@ def around(
     bound = (
         one.rank
         for one in placements
-        if one.rank is not None and one.role.name in _MODULES and one.allowed != mains.get(tops.get(one.rank, 0))
+        if one.rank is not None and one.role.name in LATER_MODULES and one.allowed != mains.get(tops.get(one.rank, 0))
     )
     nodes = {index: view.device_node for index, view in enumerate(ranks)}
     return Around(processes, mains, machine, tops, nodes, frozenset(bound))
@@ -204,7 +202,7 @@ def _never_bound(
     """A module's thread still with main's set, as all modules of its rank, after the time that the framework has for it."""
     is_mindspore = "MS_ROLE" in (process.environ or {}) or framework_of((one.comm,)) == "mindspore"
     is_main = one.key.tid == one.key.pid == top.pid
-    if not is_mindspore or one.role.name not in _MODULES or is_main or one.rank in there.bound:
+    if not is_mindspore or one.role.name not in LATER_MODULES or is_main or one.rank in there.bound:
         return None
     if allowed != there.main_masks.get(top.pid) or (one.target is not None and allowed <= one.target.cpus):
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Final, Literal, NamedTuple
 
 from numascope.review.report import Report, Severity
 
 FailOn = Literal["error", "warning", "info", "never"]
 
-_WEIGHT: dict[FailOn, frozenset[Severity]] = {
+_COUNTED: Final[Mapping[FailOn, frozenset[Severity]]] = {
     "error": frozenset({"error"}),
     "warning": frozenset({"error", "warning"}),
     "info": frozenset({"error", "warning", "info"}),
@@ -31,11 +32,16 @@ def outcome_of(report: Report, fail_on: FailOn) -> Outcome:
         if report.partial:
             return Outcome(3, "nothing could be judged: whose threads these are cannot be read")
         return Outcome(4, "the plan says nothing of these threads")
-    if any(finding.severity in _WEIGHT[fail_on] for finding in report.findings):
+    return outcome_of_findings([one.severity for one in report.findings], fail_on, partial=report.partial)
+
+
+def outcome_of_findings(severities: Collection[Severity], fail_on: FailOn, *, partial: bool) -> Outcome:
+    """1 findings, 3 clean as far as seen, 0 clean; the first that holds."""
+    if not _COUNTED[fail_on].isdisjoint(severities):
         return Outcome(1, f'findings at or above "{fail_on}"')
-    if report.partial:
+    if partial:
         return Outcome(3, "clean as far as seen, but part could not be read")
-    return Outcome(0, f'findings, all below "{fail_on}"' if report.findings and fail_on != "never" else "clean")
+    return Outcome(0, f'findings, all below "{fail_on}"' if severities and fail_on != "never" else "clean")
 
 
 def worse(first: Outcome, second: Outcome) -> Outcome:

@@ -1,4 +1,7 @@
-"""What a young rank's framework has yet to bind: modules, and main where no prefix of msrun binds it."""
+"""What a young rank's framework has yet to bind: modules, and main where no prefix of msrun binds it.
+
+MindSpore binds its modules after the ranks started: at an actor set's fifth run, and when a pipeline starts.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,8 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.observe.sample import Sample, ThreadKey
+from numascope.plan.mindspore import LATER_MODULES
 from numascope.review.cast import Cast, Part
-
-_MODULES: Final = frozenset({"runtime", "pynative", "minddata"})
-"""MindSpore binds them after its ranks started: at an actor set's fifth run, and when a pipeline starts."""
 
 _MAIN: Final = "main"
 """Bound at the first run of a graph, but for a rank that msrun starts with its file, by a prefix (mindspore/runtime/executor.py)."""
@@ -56,7 +57,7 @@ class Pending:
         rows = [
             (row, part, unmoved[part.rank])
             for row, part in enumerate(cast.parts)
-            if part.rank in unmoved and part.role.name in _MODULES and part.target is not None
+            if part.rank in unmoved and part.role.name in LATER_MODULES and part.target is not None
         ]
         held = {(part.rank, part.role.name, threads.allowed[row]) for row, part, _ in rows}
         for row, part, main in rows:
@@ -95,7 +96,7 @@ def _is_inherited(part: Part, allowed: CpuSet | None, held: Container[tuple[int 
     """Whether a thread that is off its target has what another module's thread has: in PyNative mode a bound queue starts the actors."""
     if part.target is None or allowed is None or allowed <= part.target.judged_by(allowed):
         return False
-    return any((part.rank, other, allowed) in held for other in _MODULES - {part.role.name})
+    return any((part.rank, other, allowed) in held for other in LATER_MODULES - {part.role.name})
 
 
 def _reaches(allowed: CpuSet, target: CpuSet) -> bool:

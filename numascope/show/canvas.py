@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Final
 
 from numascope.show.ink import Line, Span
 
 _BLANK = Span(" ")
+_PIECE: Final = re.compile(r"[^ ,]*,(?=\d)|[^ ]+ *")
 
 
 class Canvas:
@@ -105,6 +108,11 @@ def fitted(spans: Iterable[Span], width: int) -> Line:
         kept.append(span)
         room -= size
     return joined([*kept, Span(" " * room)])
+
+
+def breakable(text: str) -> list[str]:
+    """The pieces of a text between which a line may end: behind blanks, and behind the commas of a list of numbers."""
+    return _PIECE.findall(text)
 
 
 def wrapped(text: str, width: int) -> list[str]:

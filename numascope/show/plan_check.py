@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -14,9 +13,9 @@ from numascope.plan.check.objects import CheckFinding, JobFacts, plural
 from numascope.plan.check.run import Checked
 from numascope.plan.given import TORCH
 from numascope.plan.objects import SCHEDULER, Place, Plan, Severity
-from numascope.review.outcome import FailOn, Outcome
-from numascope.show.canvas import text_cells, wrapped
-from numascope.show.document import Document
+from numascope.review.outcome import FailOn, Outcome, outcome_of_findings
+from numascope.show.canvas import breakable, text_cells, wrapped
+from numascope.show.document import Document, source_of
 from numascope.show.glyphs import FRAME
 from numascope.show.ink import Line, Span, Token
 
@@ -26,13 +25,6 @@ _WORDS: Final[dict[Severity, str]] = {"error": "error", "warning": "warning", "i
 _HUES: Final[dict[Severity, Token]] = {"error": "escape", "warning": "warn", "info": "dim"}
 _DIALECTS: Final = {"mindspore": "MindSpore JSON", "msrun": "msrun's options", "torch": "torchrun's --numa-binding"}
 _MOST_LINES_NAMED: Final = 8
-_PIECE: Final = re.compile(r"[^ ,]*,(?=\d)|[^ ]+ *")
-_AT: Final[dict[FailOn, frozenset[Severity]]] = {
-    "error": frozenset({"error"}),
-    "warning": frozenset({"error", "warning"}),
-    "info": frozenset({"error", "warning", "info"}),
-    "never": frozenset(),
-}
 
 
 class Told(NamedTuple):
@@ -48,14 +40,10 @@ class Told(NamedTuple):
 
 def outcome_of_check(told: Told) -> Outcome:
     """2 no plan that can be used, 1 findings, 3 clean as far as the machine could be read, 0 clean; the first that holds."""
-    findings = told.checked.findings
     if not told.checked.is_usable:
         return Outcome(2, "this plan cannot be used")
-    if any(one.severity in _AT[told.fail_on] for one in findings):
-        return Outcome(1, f'findings at or above "{told.fail_on}"')
-    if _is_partial(told):
-        return Outcome(3, "clean as far as seen, but part could not be read")
-    return Outcome(0, f'findings, all below "{told.fail_on}"' if findings and told.fail_on != "never" else "clean")
+    severities = [one.severity for one in told.checked.findings]
+    return outcome_of_findings(severities, told.fail_on, partial=_is_partial(told))
 
 
 def _is_partial(told: Told) -> bool:
@@ -157,7 +145,7 @@ def _indented(text: str, width: int, hue: Token) -> list[Line]:
 def _broken(text: str, width: int) -> list[str]:
     """As `wrapped`, a long list of CPUs broken behind its commas."""
     found, line = [], ""
-    for piece in _PIECE.findall(text):
+    for piece in breakable(text):
         if piece and text_cells((line + piece).rstrip()) > width and line.strip():
             found.append(line.rstrip())
             line = ""
@@ -168,13 +156,12 @@ def _broken(text: str, width: int) -> list[str]:
 def check_document_json(told: Told, path: str) -> Document:
     """The document `numascope.plan-check/1`; `mindspore` is what MindSpore would do, null where it has no part in the plan."""
     plan, machine = told.plan, told.machine
-    is_live = machine.source == "live"
     counted = Counter(one.severity for one in told.checked.findings)
     outcome = outcome_of_check(told)
     return {
         "schema": SCHEMA,
         "numascope": __version__,
-        "source": {"root": "/", "live": True} if is_live else {"root": machine.source, "live": False},
+        "source": source_of(machine),
         "partial": _is_partial(told),
         "notes": list(machine.notes),
         "plan": {"path": path, "dialect": None, "sha256": None}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from numascope import __version__
 from numascope.plan.objects import SCHEDULER, Subject
+from numascope.plan.owners import Owners
 from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import Owners
-from numascope.show.document import Document, set_or_null
+from numascope.show.document import Document, set_or_null, source_of
 
 SCHEMA = "numascope.plan/1"
 
@@ -16,11 +16,10 @@ SCHEMA = "numascope.plan/1"
 def plan_document(owners: Owners, policy: str | None, notes: Sequence[str]) -> Document:
     """The document `numascope.plan/1`; `policy` is what made it, null for one that was read, `memory_nodes` null where nothing is asked for."""
     plan, machine = owners.plan, owners.machine
-    is_live = machine.source == "live"
     return {
         "schema": SCHEMA,
         "numascope": __version__,
-        "source": {"root": "/", "live": True} if is_live else {"root": machine.source, "live": False},
+        "source": source_of(machine),
         "partial": machine.partial,
         "notes": list(notes),
         "plan": None if policy is not None else {"path": plan.path, "dialect": plan.dialect, "sha256": plan.sha256},

@@ -6,12 +6,11 @@ import re
 from typing import Final
 
 from numascope.cpuset import CpuSet
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import SCHEDULER, Rule, Subject
+from numascope.plan.objects import SCHEDULER, WHOLE_PROCESS, Rule, Subject
+from numascope.plan.owners import Owners, memory_words, nodes_words
 from numascope.plan.reasons import free_by_reason, why_cpu, why_subject
 from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import Owners, memory_words, nodes_words
-from numascope.show.canvas import left, text_cells, wrapped
+from numascope.show.canvas import breakable, left, text_cells, wrapped
 from numascope.show.ink import Line, Span, Token
 from numascope.show.plan_map import PlanMap, letters_of, plan_map
 
@@ -90,7 +89,7 @@ def _subject_lines(owners: Owners, subject: Subject, letter: str, width: int) ->
     where = "" if seat is None else f" {seat.address or ''}".rstrip()
     near = f" near node {seat.node}" if seat is not None and seat.node is not None else ""
     here = owners.cpus_of(subject) & machine.cpus.present
-    nodes = CpuSet.of({machine.node_of[cpu] for cpu in here if cpu in machine.node_of})
+    nodes = machine.nodes_of(here)
     lines = _wrapped(
         f"{letter} {subject}{where}{near}: CPUs on {nodes_words(nodes)}, {memory_words(owners, subject)}", width
     )
@@ -143,7 +142,7 @@ def _wrapped(text: str, width: int, hue: Token = "text", indent: int | None = No
     if indent is None:
         indent = 0 if lead is None else lead.end()
     lines, line = [], text[:indent]
-    for piece in re.findall(r"[^ ,]*,(?=\d)|[^ ]+ *", text[indent:]):
+    for piece in breakable(text[indent:]):
         if text_cells(line) + text_cells(piece.rstrip()) > width and line.strip():
             lines.append(line.rstrip())
             line = " " * indent

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import Subject
-from numascope.plan.why import Owners
+from numascope.plan.objects import WHOLE_PROCESS, Subject
+from numascope.plan.owners import Owners
 from numascope.show.canvas import Canvas
 from numascope.show.glyphs import CELLS, LIT, rank_token
 from numascope.show.ink import Line, Span, Token

@@ -161,7 +161,8 @@ def test_threads_of_a_role_are_counted_as_the_user_says(tmp_path: Path) -> None:
     assert check(path, *SERVER, "--threads", "loader=4").returncode == 0
     done = check(path, *SERVER, "--threads", "loader=5")
     assert (done.returncode, "few-cpus" in done.stdout) == (1, True)
-    assert "--threads" in check(path, *SERVER, "--threads", "loader=x").stderr
+    refused = check(path, *SERVER, "--threads", "CPUs=x").stderr
+    assert '--threads: "CPUs=x" is no role with its threads: give main=7,runtime=5' in refused
 
 
 def test_numactl_s_refusal_under_a_narrow_launcher_is_foretold(tmp_path: Path) -> None:

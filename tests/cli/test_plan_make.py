@@ -7,9 +7,14 @@ import subprocess
 import sys
 
 import pytest
+from shapes import Shape, machine
 
+from numascope.cli.plan_notes import not_said
 from numascope.cli.plan_options import role_sizes
 from numascope.errors import UsageError
+from numascope.machine.quirks import implicit_node
+from numascope.plan.make.balanced import BalancedWish, make_balanced
+from numascope.plan.make.seats import found_seats
 
 SERVER = ("--synthetic", "package:2 node:1(memory=64GiB) l3:4 core:8 pu:2(threads=last)")
 DEVICES = tuple(word for at in range(4) for word in ("--device", f"{at}=node:{at // 2}"))
@@ -88,3 +93,10 @@ def test_a_full_disk_is_no_traceback() -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(b"numascope: ")
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("form", "count"), [("numactl", 1), ("torchrun", 1), ("taskset", 0)])
+def test_lines_of_numactl_for_a_kernel_without_numa_nodes_come_with_a_warning(form: str, count: int) -> None:
+    on = machine(Shape(1, 1, 1, 8), (0,))._replace(notes=(implicit_node(),))
+    plan = make_balanced(on, BalancedWish(on.cpus.online, found_seats(on, ("npu",), None).seats))
+    assert sum("this kernel has no NUMA nodes: numactl" in note for note in not_said(form, plan, on)) == count

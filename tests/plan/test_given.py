@@ -65,7 +65,9 @@ def test_an_msrun_command_line_is_read_with_its_dict_forms(tmp_path: Path) -> No
     plan = read_given(line(tmp_path, text), DEVICES)
     assert [str(rule.cpus) for rule in plan.rules] == ["0-3", "4-7"]
     assert [str(rule.nodes) for rule in plan.memory] == ["1"]
-    assert [*map(str, plan.notes)] == [f"{plan.path} --bind_numa:1:2: there is no key for worker 1, who stays unbound"]
+    assert [*map(str, plan.notes)] == [
+        f"{plan.path}:3:78: --bind_numa has no key for worker 1, and binds nothing there"
+    ]
 
 
 def test_true_is_what_msrun_computes_on_the_machine(tmp_path: Path) -> None:
@@ -85,10 +87,10 @@ def test_ids_that_the_machine_has_not_are_told(tmp_path: Path) -> None:
     [
         ("msrun train.py", ":1:1: this msrun binds nothing: it has neither --bind_core nor --bind_numa"),
         ("torchrun train.py", ":1:1: this torchrun binds nothing: it has no --numa-binding"),
-        ("msrun --bind_numa=a.json x", ':1:1: --bind_numa names the file "a.json": give that file as the plan'),
-        ("msrun --bind_core='{", ":1:1: a quote or backslash of the command line is not closed"),
-        (b"msrun \xff --bind_core=true", ":1:1: is not UTF-8: save the command line as UTF-8"),
-        ("msrun --bind_core=true --worker_num=x y", ':1:1: --worker_num is "x": expected a number of ranks'),
+        ("msrun --bind_numa=a.json x", ':1:19: --bind_numa names the file "a.json": give that file as the plan'),
+        ("msrun --bind_core='{", ":1:7: a quote or backslash of the command line is not closed"),
+        (b"msrun \xff --bind_core=true", ":1:7: is not UTF-8: save it as UTF-8"),
+        ("msrun --bind_core=true --worker_num=x y", ':1:37: --worker_num is "x": expected a number of ranks'),
         ("msrun " + "x" * 70_000, ":1:1: a command line of over 64 KiB: keep the binding options alone"),
         ("#\n" * 200_000, ':1:1: begins with "#", this is no bind plan'),
     ],

@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from plans import loaded
 
 from numascope.errors import InputError
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.load import parse_plan
 from numascope.plan.positions import LARGEST_FILE_BYTES
 
 DIALECTS = (
@@ -17,21 +18,21 @@ DIALECTS = (
 
 def refusal(path: Path | str) -> str:
     with pytest.raises(InputError) as caught:
-        load_plan(str(path))
+        loaded(str(path))
     return str(caught.value)
 
 
 def test_any_name_of_a_file_will_do(tmp_path: Path) -> None:
     path = tmp_path / "plan.txt"
     path.write_text('{"bind_config": {}}')
-    plan = load_plan(str(path))
+    plan = loaded(str(path))
     assert (plan.path, plan.dialect) == (str(path), "mindspore")
 
 
 def test_the_path_is_made_safe_before_it_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b[2J.json"
     path.write_text('{"bind_config": {}}')
-    assert load_plan(str(path)).path == f"{tmp_path}/a\\x1b[2J.json"
+    assert loaded(str(path)).path == f"{tmp_path}/a\\x1b[2J.json"
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
 def test_the_largest_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "wide.json"
     path.write_text('{"bind_config": {}}'.ljust(LARGEST_FILE_BYTES))
-    assert load_plan(str(path)).rules == ()
+    assert loaded(str(path)).rules == ()
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plans import NUMA, cpus, notes, read, refusal, with_cpus, with_memory
+from plans import NUMA, cpus, loaded, notes, read, refusal, with_cpus, with_memory
 
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.load import parse_plan
 from numascope.plan.notes import MOST_NOTES
 from numascope.plan.objects import SCHEDULER, MemoryRule, Place, Plan, Rule, Subject
 from numascope.plan.ranges import LONGEST_LIST
@@ -19,7 +19,7 @@ from numascope.plan.ranges import LONGEST_LIST
 
 def test_reads_a_plan_that_msrun_ran(shared: Path) -> None:
     path = str(shared / "data" / "mindspore" / "bind2.json")
-    plan = load_plan(path)
+    plan = loaded(path)
     device = Subject(1)
     assert (plan.path, plan.dialect, plan.cpu_mode, plan.memory_mode) == (path, "mindspore", "cpu", "numa")
     assert plan.fixed_actors
@@ -85,8 +85,13 @@ def test_empty_and_null_bind_nothing(written: str) -> None:
 
 
 def test_a_null_module_is_noted() -> None:
-    expected = '2:37: "runtime" of device0 is null: msrun takes it as no CPUs, set_cpu_affinity refuses it, write ""'
+    expected = (
+        '2:37: "runtime" of device0 is null: msrun takes it as no CPUs, set_cpu_affinity ends the rank with ValueError'
+    )
     assert notes(with_cpus('{"device0": {"runtime": null}}')) == [expected]
+    assert notes(with_cpus('{"scheduler": {"main": null}}')) == [
+        '2:36: "main" of scheduler is null: msrun takes it as no CPUs'
+    ]
 
 
 def test_a_number_as_main_is_read_and_noted() -> None:

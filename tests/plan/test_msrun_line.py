@@ -89,8 +89,8 @@ def test_a_bind_json_may_stand_in_the_place_of_its_file_and_goes_before_the_othe
     unified = '{"bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"main": "0-3"}}}'
     plan = read(f"""msrun --bind_numa='{unified}' --bind_core='{{"device1": ["4"]}}' x.py""")
     assert (plan.dialect, cpus(plan)) == ("mindspore", {"device0": "0-3"})
-    assert [*map(str, plan.notes)] == ["line --bind_core:1:1: it has no effect beside a bind JSON"]
-    with pytest.raises(InputError, match="line --bind_core:1:1: is the unified bind JSON"):
+    assert [*map(str, plan.notes)] == ["line:1:118: --bind_core has no effect beside a bind JSON"]
+    with pytest.raises(InputError, match="line:1:20: --bind_core is the unified bind JSON"):
         read(f"msrun --bind_core='{unified}' x.py")
 
 
@@ -108,5 +108,63 @@ def test_what_the_command_line_refuses_comes_before_what_true_would_end_with() -
     few = kunpeng()._replace(nodes=kunpeng().nodes[:4])
     with pytest.raises(NoPlanError, match="StopIteration"):
         read("msrun --local_worker_num=4 --bind_numa=True x.py", few)
-    with pytest.raises(InputError, match="--bind_core:1:1"):
+    with pytest.raises(InputError, match="line:1:57: --bind_core: found"):
         read("msrun --local_worker_num=4 --bind_numa=True --bind_core=yes x.py", few)
+
+
+CASES = [
+    (
+        'msrun --local_worker_num 2 \\\n  --bind_core="{\\"device0\\": [\\"0-3\\"],\n  \\"device5\\": [\\"4\\"]}" x.py',
+        "line:3:4: msrun matches keys by their order: device5 stands where worker 1 looks for device1, who stays unbound",
+    ),
+    (
+        "msrun --local_worker_num=16 --worker_num=4 --bind_core='{}' x.py",
+        "line:1:42: --local_worker_num is 16 (given) and --worker_num 4: msrun ends at the first worker, the scheduler stays behind",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), CASES)
+def test_what_is_odd_is_told_with_its_line_and_column_in_the_file(text: str, told: str) -> None:
+    assert [str(note) for note in read(text).notes if str(note).startswith(told[:8])] == [told]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("msrun --bind-core=True x.py", '1:7: msrun has no option "--bind-core" and refuses it, did you mean "bind_core"'),
+        ("msrun --bind_core=True --w 2 x.py", '1:24: "--w" is short for worker_num and worker_log_name: msrun refuses it'),
+        ("msrun --bind_core", '1:7: "--bind_core" has no value, which msrun refuses'),
+        ("msrun --bind_core --join=True x.py", '1:7: "--bind_core" has no value, which msrun refuses'),
+        ("msrun --bind_core={'device0':['0']} x.py", '1:21: --bind_core: found "device": expected a key in double quotes'),
+        ("msrun\n\n--bind_core=True", "1:1: this msrun binds nothing"),
+        ("msrun --bind_numa='{\"bind_config\":{\"bind_cpu_mode\":\"x\"}}' a", '1:52: "bind_cpu_mode" is "x"'),
+        ("export ASCEND_RT_VISIBLE_DEVICES=a\nmsrun --bind_core='{}' x", "1:34: ASCEND_RT_VISIBLE_DEVICES is"),
+    ],
+)  # fmt: skip
+def test_what_msrun_itself_refuses_is_refused_in_its_place(line: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(line)
+    assert str(caught.value).startswith(f"line:{problem}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'cd /data && msrun --bind_c=\'{"device0": ["0-3"]}\' x.py > log 2>&1 &',
+        'nohup python3 -m mindspore.parallel.cluster.run --bind_core \'{"device0": ["0-3"]}\' x.py; echo --bind_core=False',
+        'bash -c "msrun --bind_core=\'{\\"device0\\": [\\"0-3\\"]}\' x.py"',
+        '\ufeffmsrun \\\r\n --bind_core=\'{"device0": ["0-3"]}\' \\\r\n x.py # all\r\n',
+        'which msrun\nnumactl -C 0-7 msrun --bind_core=\'{"device0": ["0-3"]}\' x.py',
+    ],
+)
+def test_an_msrun_within_a_script_is_found(text: str) -> None:
+    assert dialect_of(text.encode()) == "msrun"
+    assert cpus(read(text)) == {"device0": "0-3"}
+
+
+def test_a_tool_that_starts_msrun_is_told_as_not_read() -> None:
+    text = 'numactl -m 0 msrun --local_worker_num=1 --worker_num=1 --bind_core=\'{"device0": ["0-3"]}\' x.py'
+    assert [*map(str, read(text).notes)] == [
+        "line:1:1: numactl before msrun is not read here: ranks inherit of it what msrun does not bind"
+    ]

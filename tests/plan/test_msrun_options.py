@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
+from numascope.plan.dialects.words import Word
 from numascope.plan.msrun_options import Available, Options, read_msrun_options
 from numascope.plan.objects import Plan
 
@@ -16,7 +17,11 @@ TWO = '{"scheduler": ["0"], "device0": ["0-3"], "device1": ["8,9", "4-5"]}'
 
 
 def read(core: str | None = None, numa: str | None = None, workers: int | None = None) -> Plan:
-    return read_msrun_options("line", Options(core, numa, workers))
+    return read_msrun_options("line", Options(value(core), value(numa), workers))
+
+
+def value(text: str | None) -> Word | None:
+    return None if text is None else Word(text, 1, 1)
 
 
 def bound(plan: Plan) -> dict[str, str]:
@@ -35,14 +40,14 @@ def notes(plan: Plan) -> list[str]:
 def refusal(core: str) -> str:
     with pytest.raises(InputError) as caught:
         read(core)
-    return str(caught.value).removeprefix("line --bind_core:")
+    return str(caught.value).removeprefix("line:")
 
 
 def test_each_key_binds_the_whole_process_of_its_worker() -> None:
     plan = read(TWO)
     assert bound(plan) == {"device0": "cpus 0-3", "device1": "cpus 4-5,8-9", "scheduler": "cpus 0"}
     assert {rule.role for rule in plan.rules} == {"any"}
-    assert str(plan.rules[0].place) == "line --bind_core:1:33"
+    assert str(plan.rules[0].place) == "line:1:33"
     assert (plan.dialect, plan.cpu_mode, plan.memory_mode, plan.notes) == ("msrun", "cpu", "none", ())
 
 
@@ -61,8 +66,8 @@ def test_keys_that_are_not_in_the_order_of_workers_bind_nobody(text: str) -> Non
 
 def test_keys_and_workers_of_different_number() -> None:
     assert bound(read(TWO, workers=1)) == {"device0": "cpus 0-3", "scheduler": "cpus 0"}
-    assert notes(read(TWO, workers=1)) == ["line --bind_core:1:42: device1 is beyond the 1 workers: nobody gets it"]
-    assert notes(read(TWO, workers=4)) == ["line --bind_core:1:42: there is no key for worker 2-3, who stays unbound"]
+    assert notes(read(TWO, workers=1)) == ["line:1:42: device1 is beyond the 1 workers: nobody gets it"]
+    assert notes(read(TWO, workers=4)) == ["line:1:42: --bind_core has no key for worker 2-3, and binds nothing there"]
 
 
 @pytest.mark.parametrize("text", ["{}", "false", "False", '{"device0": []}', '{"device0": ["5-2"]}'])
@@ -76,7 +81,7 @@ def test_leading_zeros_match_a_worker_here() -> None:
 
 def test_a_range_that_runs_backwards_ends_taskset_and_is_cut_by_numactl() -> None:
     assert notes(read('{"device0": ["5-2"]}')) == [
-        'line --bind_core:1:14: "5-2" runs backwards: msrun hands it on, and taskset ends the rank there, did you mean "2-5"'
+        'line:1:14: "5-2" runs backwards: msrun hands it on, and taskset ends the rank there, did you mean "2-5"'
     ]
     assert "numactl takes its first number alone" in read(None, '{"device0": ["1-0"]}').notes[0].text
 
@@ -97,19 +102,21 @@ def test_true_with_a_blank_is_no_object(text: str) -> None:
 
 
 def test_visible_devices_are_sorted_and_keys_name_them() -> None:
-    options = Options('{"device3": ["0"], "device5": ["1"], "device7": ["2"]}', visible=(3, 5))
+    options = Options(value('{"device3": ["0"], "device5": ["1"], "device7": ["2"]}'), visible=(3, 5))
     plan = read_msrun_options("line", options)
     assert bound(plan) == {"device3": "cpus 0", "device5": "cpus 1"}
-    assert notes(plan) == ["line --bind_core:1:38: device7 is beyond the 2 workers: nobody gets it"]
-    assert bound(read_msrun_options("line", Options(TWO, visible=(3, 5)))) == {"scheduler": "cpus 0"}
+    assert notes(plan) == ["line:1:38: device7 is beyond the 2 workers: nobody gets it"]
+    assert bound(read_msrun_options("line", Options(value(TWO), visible=(3, 5)))) == {"scheduler": "cpus 0"}
 
 
 def test_every_number_is_checked_even_one_that_nobody_gets() -> None:
     available = Available(CpuSet.span(0, 3), CpuSet.span(0, 0))
-    plan = read_msrun_options("line", Options('{"device1": ["2-4"]}', '{"scheduler": ["1"]}'), available=available)
+    plan = read_msrun_options(
+        "line", Options(value('{"device1": ["2-4"]}'), value('{"scheduler": ["1"]}')), available=available
+    )
     assert [note for note in notes(plan) if "RuntimeError" in note] == [
-        "line --bind_core:1:13: CPU 4 of device1 is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
-        "line --bind_numa:1:15: node 1 of scheduler is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
+        "line:1:13: CPU 4 of device1 is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
+        "line:1:15: node 1 of scheduler is not there or not allowed here: msrun ends with RuntimeError, whoever would get it",
     ]
 
 
@@ -122,11 +129,11 @@ def test_every_number_is_checked_even_one_that_nobody_gets() -> None:
         ('{"device0":["0-1,3"]}', '1:13: device0 holds "0-1,3": expected one range "0-3", or numbers "0,2,4", in each text'),
         ('{"device0":[0]}', '1:13: device0 holds 0: expected a text such as "0-3" (CPU numbers)'),
         ('{"device0":[""]}', '1:13: device0 holds "": expected one range "0-3", or numbers "0,2,4", in each text'),
-        ("[1]", '1:1: is a list: expected true, false or an object such as {"device0": ["0-7"]}'),
-        ("1", '1:1: is 1: expected true, false or an object such as {"device0": ["0-7"]}'),
-        ("yes", '1:1: found "yes": expected a value'),
-        ("{'device0':['0']}", """1:2: found "'": expected a key in double quotes (JSON has no single quotes)"""),
-        ('{"bind_cpu":{"x":1}}', "1:1: is the unified bind JSON: write it to a file, and give --bind_numa=FILE"),
+        ("[1]", '1:1: --bind_core is a list: expected true, false or an object such as {"device0": ["0-7"]}'),
+        ("1", '1:1: --bind_core is 1: expected true, false or an object such as {"device0": ["0-7"]}'),
+        ("yes", '1:1: --bind_core: found "yes": expected a value'),
+        ("{'device0':['0']}", """1:2: --bind_core: found "'": expected a key in double quotes (JSON has no single quotes)"""),
+        ('{"bind_cpu":{"x":1}}', "1:1: --bind_core is the unified bind JSON: write it to a file, and give --bind_numa=FILE"),
         ('{"device0":["0-999999999"]}', '1:13: device0 holds "0-999999999": the number is too large, expected 0 to 65535'),
     ],
 )  # fmt: skip
@@ -135,9 +142,9 @@ def test_what_msrun_refuses_is_refused_with_its_place(text: str, problem: str) -
 
 
 def test_true_needs_the_machine_that_msrun_would_ask() -> None:
-    with pytest.raises(InputError, match=r"^line --bind_core:1:1: is true, which msrun computes from the machine"):
+    with pytest.raises(InputError, match=r"^line:1:1: --bind_core is true, which msrun computes from the machine"):
         read("true")
-    plan = read_msrun_options("line", Options("True", None, 2), {0: CpuSet.span(0, 3), 1: CpuSet.span(4, 7)})
+    plan = read_msrun_options("line", Options(value("True"), None, 2), {0: CpuSet.span(0, 3), 1: CpuSet.span(4, 7)})
     assert bound(plan) == {"device0": "cpus 0-3", "device1": "cpus 4-7"}
 
 
@@ -167,7 +174,7 @@ def test_any_value_is_a_plan_or_one_error_with_a_place(document: object, workers
         rules, problem = read(text, workers=workers).rules, ""
     except InputError as error:
         rules, problem = (), str(error)
-    assert not problem or re.match(r"line --bind_core:\d+:\d+: ", problem)
+    assert not problem or re.match(r"line:\d+:\d+: ", problem)
     assert "\n" not in problem
     devices = [key for key in document if key != "scheduler"] if isinstance(document, dict) else []
     for rule in rules:

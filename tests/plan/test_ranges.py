@@ -31,10 +31,9 @@ def test_the_whole_range_is_a_list() -> None:
 def test_what_it_reads_the_kernel_s_reader_reads_alike(text: str) -> None:
     try:
         found = read_ids(text)
-    except BadIdListError as failure:
-        assert failure.problem  # noqa: PT017
-    else:
-        assert found == CpuSet.parse(text.replace(" ", ""))
+    except BadIdListError:
+        return
+    assert found == CpuSet.parse(text.replace(" ", ""))
 
 
 @pytest.mark.parametrize("piece", ["5-2", "1:2", "-1", "x", "0-1-2", "65536", "9999999999"])

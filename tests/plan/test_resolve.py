@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from bare_machines import machine
 from hypothesis import given
 from hypothesis import strategies as st
-from plan.machines import machine
+from plans import loaded
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Machine
@@ -16,7 +17,7 @@ from numascope.observe.roles import Role
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.dialects.roles import fits
 from numascope.plan.given import read_plan
-from numascope.plan.load import load_plan, parse_plan
+from numascope.plan.load import parse_plan
 from numascope.plan.objects import SCHEDULER, Place, Plan, Subject
 from numascope.plan.resolve import (
     Member,
@@ -76,7 +77,7 @@ def of_threads(plan: Plan, host: Machine, *comms: str) -> dict[str, str | None]:
 
 def test_a_rank_on_two_cpus_binds_main_one_actor_and_minddata(shared: Path) -> None:
     """The masks that MindSpore 2.10 had on 2 CPUs; what stays unplanned kept main's set there."""
-    plan = load_plan(str(shared / "data" / "mindspore" / "bind2.json"))
+    plan = loaded(str(shared / "data" / "mindspore" / "bind2.json"))
     host = machine(2)
     others = ("KernelThread_0", "frontend_queue", "infer_queue", "resize_queue", "launch_queue", "python")
     assert masks(plan, host, [MAIN, thread("ActorThread_0"), thread("python", "minddata")]) == ["0-1", "0", "1"]
@@ -98,7 +99,7 @@ def test_a_rank_on_two_cpus_binds_main_one_actor_and_minddata(shared: Path) -> N
 def test_five_actors_on_32_cpus_as_mindspore_bound_them(name: str, capture: str, actors: str, shared: Path) -> None:
     """The targets equal the affinity masks in a capture of MindSpore 2.10 that was told it has 32 CPUs."""
     store = shared / "data" / "mindspore"
-    plan = load_plan(str(store / f"{name}.json"))
+    plan = loaded(str(store / f"{name}.json"))
     found = of_threads(plan, machine(32), *FIVE)
     assert "".join(str(mask) for mask in found.values()) == actors
     seen = re.findall(r"comm='(\w+)' allowed=(\S+)", (store / f"{capture}.a.txt").read_text())
@@ -206,6 +207,16 @@ def test_batch_launch_gets_the_last_cpus_of_minddata() -> None:
 def test_what_mindspore_never_binds_is_unplanned(role: str) -> None:
     plan = plan_of({"main": "0-3", "runtime": "0-3", "pynative": "0-3", "minddata": "0-3"})
     assert masks(plan, machine(32), [thread("x", role)]) == [None]
+
+
+def test_of_a_helper_s_threads_mindspore_binds_the_data_pipeline_alone() -> None:
+    """A process that a rank starts for its data inherits; a copy of the rank that runs a graph of its own was given no plan."""
+    plan = plan_of({"main": "0-1", "runtime": "2-6", "pynative": "7-10", "minddata": "11"})
+    names = ("ActorThread_0", "launch_queue", "frontend_queue", "batch_launch_0")
+    helpers = [thread(name, in_top=False) for name in names]
+    assert masks(plan, machine(32), [MAIN, *helpers, thread("python", "minddata", in_top=False)])[1:] == [None] * 4 + [
+        "11"
+    ]
 
 
 def test_a_target_says_where_it_comes_from() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from plan.machines import machine
+from bare_machines import machine
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.observe.roles import Role

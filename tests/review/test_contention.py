@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plan.machines import machine
+from bare_machines import machine
 
 from numascope.cpuset import CpuSet
 from numascope.observe.roles import Role

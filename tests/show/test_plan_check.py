@@ -36,7 +36,7 @@ note     bind.json:9:15  idle
 note     bind.json:9:15  slice
   the scheduler's CPUs 20-23 lie beside those of device6, on CPUs that none of its roles has
   device6 has 4-19 on the same node
-  → nothing to do: it hardly runs; --scheduler-base free keeps it apart
+  → nothing to do: the scheduler hardly runs (with --scheduler-base free it is made apart)
 
 note     bind.json:17:18  dev-far    also 27, 37, 47
   device1 runs on node 1, its device 0000:02:00.0 is near node 6: distance 24

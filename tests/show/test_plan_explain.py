@@ -10,7 +10,7 @@ from numascope.plan.load import parse_plan
 from numascope.plan.make.balanced import BalancedWish, make_balanced
 from numascope.plan.make.seats import found_seats
 from numascope.plan.objects import Subject
-from numascope.plan.why import Owners, owners_of
+from numascope.plan.owners import Owners, owners_of
 from numascope.plan.write.mindspore import mindspore_text
 from numascope.show.canvas import cells
 from numascope.show.ink import Line, plain
@@ -100,7 +100,7 @@ def test_one_cpu_and_one_device_are_told_why() -> None:
     assert "CPU 3 is runtime of device0: bind.json:10:18 gives it CPUs 1-5" in text(explain_cpu_lines(here, 3, 100))
     device = text(explain_device_lines(here, Subject(1), 100))
     assert "- 13-23: on node 0, where device 1 (0000:02:00.0) is" in device
-    assert "- runtime: by position, ActorThread_0 on 13, ActorThread_1 on 14" in device
+    assert "- runtime: by position, the first actor on 13, the second actor on 14" in device
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])

@@ -49,6 +49,11 @@ def read_node_memory(root: HostRoot) -> tuple[NodeMemory, ...]:
     return tuple(_node(root, number) for number in numbers_of(root, NODE_DIRECTORY, "node"))
 
 
+def read_page_cache_kib(root: HostRoot) -> dict[int, int]:
+    """Node → its page cache; nodes of which the kernel does not say it are absent."""
+    return {one.node: one.cache_kib for one in read_node_memory(root) if one.cache_kib is not None}
+
+
 def _node(root: HostRoot, number: int) -> NodeMemory:
     directory = f"{NODE_DIRECTORY}/node{number}"
     sizes = _sizes(root.read_if_there(f"{directory}/meminfo", 1 << 14) or b"")

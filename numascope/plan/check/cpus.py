@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from numascope.cpuset import CpuSet
-from numascope.plan.check.launcher import launcher_of
+from numascope.plan.check.launcher import Launcher, launcher_of
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, plural
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import Rule
-from numascope.plan.resolve import PYNATIVE_QUEUES
-from numascope.plan.why import role_words
+from numascope.plan.objects import WHOLE_PROCESS, Rule, Severity
+from numascope.plan.owners import role_words
+from numascope.plan.resolve import BOUND_BY_MINDSPORE, PYNATIVE_QUEUES
 
 
 def unusable_cpus(question: Question) -> tuple[CheckFinding, ...]:
@@ -35,22 +34,26 @@ def _lost(
     question: Question, rule: str, lost_of: Callable[[CpuSet], CpuSet], words: str, known: str
 ) -> Iterator[CheckFinding]:
     """An error where the launcher refuses such CPUs, or where nothing else is left; torch_npu binds nobody, and starts all the same."""
-    launcher = launcher_of(question.owners.plan)
-    refused: list[Hit] = []
-    empty: list[Hit] = []
-    cut: list[Hit] = []
-    for one in question.owners.plan.rules:
+    plan = question.owners.plan
+    refused: dict[Launcher, list[Hit]] = {}
+    empty: dict[Launcher, list[Hit]] = {}
+    cut: dict[Launcher, list[Hit]] = {}
+    for one in plan.rules:
         lost = lost_of(one.cpus)
         if not lost:
             continue
+        launcher = launcher_of(plan, one)
         told = f"{plural(len(lost), 'CPU')} of {role_words(one)} {'is' if len(lost) == 1 else 'are'} {words}: {lost}"
         kind = refused if rule in launcher.refuses else cut if one.cpus & question.cpuset else empty
-        kind.append(Hit(one.place, told))
+        kind.setdefault(launcher, []).append(Hit(one.place, told))
     remedy = f"plan CPUs of {question.cpuset or 'another machine'}"
-    yield from gathered(rule, "error", refused, remedy, (known, launcher.refusal))
-    starts = question.owners.plan.dialect == "torch_npu"
-    yield from gathered(rule, "warning" if starts else "error", empty, remedy, (known, launcher.nothing))
-    yield from gathered(rule, "warning", cut, remedy, (known, launcher.cut))
+    weight: Severity = "warning" if plan.dialect == "torch_npu" else "error"
+    for launcher, hits in refused.items():
+        yield from gathered(rule, "error", hits, remedy, (known, launcher.refusal))
+    for launcher, hits in empty.items():
+        yield from gathered(rule, weight, hits, remedy, (known, launcher.nothing))
+    for launcher, hits in cut.items():
+        yield from gathered(rule, "warning", hits, remedy, (known, launcher.cut))
 
 
 def unusable_nodes(question: Question) -> tuple[CheckFinding, ...]:
@@ -94,7 +97,7 @@ def isolated_cpus(question: Question) -> tuple[CheckFinding, ...]:
             "warning",
             piled,
             "plan CPUs that are not isolated, or give each thread a CPU of its own",
-            (f"isolated here: {apart}", "no thread is moved there: several threads of one set share one CPU"),
+            (f"isolated here: {apart}", "the kernel balances no threads there: several of one set stay on one CPU"),
         ),
         *gathered(
             "cpu-isolated",
@@ -111,7 +114,7 @@ def _one_thread_each(question: Question, rule: Rule) -> bool:
     dialect = question.owners.plan.dialect
     if dialect == "vllm" or (dialect == "torch_npu" and rule.role != WHOLE_PROCESS):
         return True
-    if dialect not in ("mindspore", "numascope", "mindformers"):
+    if dialect not in BOUND_BY_MINDSPORE:
         return False
     fixed = rule.role == "runtime" and question.owners.plan.fixed_actors
-    return fixed or (rule.role == "pynative" and len(rule.cpus) >= len(PYNATIVE_QUEUES))
+    return fixed or (rule.role == "pynative" and len(rule.by_position()) >= len(PYNATIVE_QUEUES))

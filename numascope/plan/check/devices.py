@@ -11,8 +11,7 @@ from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, 
 from numascope.plan.make.near import by_distance
 from numascope.plan.make.seats import Seat
 from numascope.plan.objects import Place, Subject
-from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import Owners
+from numascope.plan.owners import Owners
 
 _BY_ORDER: Final = ("numactl", "taskset", "rankfile", "slurm")
 """Dialects that name ranks and no devices, of which there may be more or fewer."""
@@ -27,10 +26,11 @@ _STARTS: Final = {
 def far_devices(question: Question) -> tuple[CheckFinding, ...]:
     """`dev-far`: no CPU of a device's main is on the node that the device is near; and which devices had better swap."""
     owners = question.owners
+    online = owners.machine.cpus.online
     homes = {
         subject: nodes
         for subject in owners.of_subject
-        if subject.device is not None and (nodes := _nodes(owners, subject))
+        if subject.device is not None and (nodes := owners.machine.nodes_of(owners.process_cpus(subject) & online))
     }
     hits = []
     far: dict[Subject, Seat] = {}
@@ -53,14 +53,6 @@ def _nearest(question: Question, node: int) -> CpuSet:
     usable = (question.cpuset & question.mask) - machine.cpus.isolated - machine.cpus.partitioned
     able = [one.id for one in machine.nodes if one.cpus & usable]
     return CpuSet.of(by_distance(machine, node, able)[:1])
-
-
-def _nodes(owners: Owners, subject: Subject) -> CpuSet:
-    rules = [rule for rule in owners.of_subject[subject] if rule.role in ("main", "any")] or owners.of_subject[subject]
-    node_of = owners.machine.node_of
-    return CpuSet.of(
-        {node_of[cpu] for rule in rules for cpu in rule_cpus(rule, owners.machine) & owners.machine.cpus.online if cpu in node_of}
-    )  # fmt: skip
 
 
 def _distance(owners: Owners, node: int, nodes: CpuSet) -> str:
@@ -112,11 +104,11 @@ def odd_devices(question: Question) -> tuple[CheckFinding, ...]:
     npus = any(device.kind == "npu" for device in owners.machine.devices)
     refuses = owners.plan.dialect == "mindspore" and npus
     by_order = owners.plan.dialect in _BY_ORDER
-    outcome = "nobody gets it"
+    outcome = "no rank is started on it here"
     if refuses:
         outcome = "MindSpore ends before it starts anybody, as npu-smi tells the highest number"
     elif by_order:
-        outcome = "ranks are told by their order here, and there are more of them than devices"
+        outcome = "this form numbers ranks by their order, and there are more of them than devices"
     hits = [
         Hit(_any_place(owners, subject), f"{subject} is not on this machine, which has devices {known}")
         for subject in absent
@@ -138,7 +130,7 @@ def odd_devices(question: Question) -> tuple[CheckFinding, ...]:
     hit = Hit(
         _any_place(owners, named[0]),
         text,
-        _STARTS.get(owners.plan.dialect, "a rank there starts unbound, without a word"),
+        _STARTS.get(owners.plan.dialect, "a rank on one of them starts unbound, and nothing says so"),
     )
     return (*found, *gathered("dev-missing", "info", [hit], "nothing to do where no rank has it"))
 

@@ -28,6 +28,8 @@ class Problem(NamedTuple):
     """A CPU or node that is not available, of which the rules on the machine say more."""
     is_host: bool = False
     """It is the host's fault, whatever the plan says."""
+    is_of_version: bool = False
+    """MindSpore 2.9 and 2.10 alone fail at it."""
 
 
 class View(NamedTuple):

@@ -7,8 +7,9 @@ from typing import Final
 
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler
 from numascope.plan.make.lscpu import unread_nodes
-from numascope.plan.objects import Place, Plan, Rule, Severity
-from numascope.plan.why import role_words
+from numascope.plan.make.near import has_no_nodes
+from numascope.plan.objects import PROCESS_ROLES, Place, Plan, Rule, Severity
+from numascope.plan.owners import role_words
 
 _WITHOUT: Final = {
     "torch": "torchrun --numa-binding ends every rank without it",
@@ -20,8 +21,32 @@ _WITHOUT: Final = {
 
 
 def launcher_refusals(question: Question) -> tuple[CheckFinding, ...]:
-    """`numactl-refuses`, `tool-missing`: what ends a rank before its program begins."""
-    return (*_outside_mask(question), *_missing_tool(question))
+    """`numactl-refuses`, `tool-missing`, `node-absent`: what ends a rank before its program begins."""
+    return (*_outside_mask(question), *_missing_tool(question), *_without_nodes(question))
+
+
+def _without_nodes(question: Question) -> Iterator[CheckFinding]:
+    """Where the kernel has no nodes numactl ends, and msrun's objects bind nobody by it; of the bind JSON MindSpore's own answer says so."""
+    plan = question.owners.plan
+    if not has_no_nodes(question.owners.machine) or "numactl" not in _tools(plan):
+        return
+    written = [rule.place for rule in plan.memory]
+    written += [rule.place for rule in plan.rules if (rule.tool or "numactl").startswith("numactl")]
+    is_msrun = plan.dialect == "msrun"
+    severity: Severity = "warning" if is_msrun else "error"
+    text = "this kernel has no NUMA nodes: numactl says so and ends"
+    if is_msrun:
+        text = "this kernel has no NUMA nodes: msrun then binds nobody by --bind_numa, and says so in its log"
+    remedy = (
+        "bind by CPUs alone: --bind_core" if is_msrun else "bind by CPUs alone: numascope plan convert --to taskset"
+    )
+    yield from gathered(
+        "node-absent", severity, [Hit(min(written, key=_order, default=Place(plan.path, 1, 1)), text)], remedy
+    )
+
+
+def _order(place: Place) -> tuple[int, int]:
+    return place.line, place.column
 
 
 def _outside_mask(question: Question) -> Iterator[CheckFinding]:
@@ -42,8 +67,8 @@ def _by_numactl(question: Question, rule: Rule) -> bool:
     """Whether these CPUs are handed to `numactl --physcpubind`."""
     plan = question.owners.plan
     if plan.dialect in ("mindspore", "msrun"):
-        return rule.role in ("main", "any") and rule.subject in question.owners.memory
-    return "numactl" in plan.dialect or plan.dialect == "torch"
+        return rule.role in PROCESS_ROLES and rule.subject in question.owners.memory
+    return (rule.tool or plan.dialect) in ("numactl", "torch")
 
 
 def _missing_tool(question: Question) -> Iterator[CheckFinding]:
@@ -64,7 +89,10 @@ def _tools(plan: Plan) -> tuple[str, ...]:
     if plan.dialect == "msrun":
         by_numactl = ("numactl",) if plan.memory else ()
         return (*by_numactl, *(("taskset",) if any(rule.cpus for rule in plan.rules) else ()))
-    return {"torch": ("numactl",), "numactl": ("numactl",), "taskset": ("taskset",)}.get(plan.dialect, ())
+    if plan.dialect in ("numactl", "taskset"):
+        named = {(rule.tool or plan.dialect).partition(" ")[0] for rule in plan.rules}
+        return tuple(sorted(named | ({"numactl"} if plan.memory else set())))
+    return ("numactl",) if plan.dialect == "torch" else ()
 
 
 def unread_cpuset(question: Question) -> tuple[CheckFinding, ...]:
@@ -100,6 +128,6 @@ def unread_lscpu(question: Question) -> tuple[CheckFinding, ...]:
     odd = unread_nodes(question.owners.machine)
     if not odd:
         return ()
-    text = f"msrun cannot read the CPUs of node {odd} from lscpu: it takes ranges such as 0-23 alone"
-    hit = Hit(plan.rules[0].place, text, "true then deals CPUs without a look at devices and nodes, or fails")
+    text = f"msrun cannot read the CPUs of node {odd} from lscpu: it understands only ranges such as 0-23"
+    hit = Hit(plan.rules[0].place, text, "for true it then deals CPUs without regard to devices and nodes, or fails")
     return gathered("lscpu", "info", [hit], "give the CPUs of each device instead of true")

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from numascope.plan.dialects.prefixes import ALL_TAKEN
 from numascope.plan.dialects.torch_npu import BINDS_NOBODY
-from numascope.plan.objects import Plan
+from numascope.plan.objects import Plan, Rule
 
 _ANY: Final = frozenset({"cpu-absent", "cpu-offline", "cpu-denied"})
 _UNKNOWN: Final = frozenset({"cpu-absent", "cpu-denied"})
@@ -25,7 +26,7 @@ class Launcher(NamedTuple):
     refuses: frozenset[str] = frozenset()
     """Of which rules a single CPU ends a rank, whatever else is left."""
     refusal: str = ""
-    cut: str = "the kernel leaves them out without a word"
+    cut: str = "the kernel leaves them out silently"
     """What happens where others of the set are left."""
     nothing: str = "nothing is left: the kernel refuses (EINVAL), and the rank does not start"
     node: str = _REFUSED_NODE
@@ -60,15 +61,20 @@ _LAUNCHERS: Final[Mapping[str, Launcher]] = {
         node="srun cannot bind there", form="slurm",
     ),
     "numactl": Launcher(_UNKNOWN, "numactl refuses the whole list, and the rank ends with its usage text", form="numactl"),
+    ALL_TAKEN: Launcher(
+        frozenset({"cpu-absent"}), "numactl refuses the whole list, and the rank ends with its usage text",
+        form="numactl",
+    ),
     "taskset": Launcher(form="taskset"),
 }  # fmt: skip
 
 
-def launcher_of(plan: Plan) -> Launcher:
-    """Who binds what this plan says; torch_npu with force:1 goes on with the CPUs that are there, and its reader then has no note."""
+def launcher_of(plan: Plan, rule: Rule | None = None) -> Launcher:
+    """Who binds what this plan, or this rule of it, says; torch_npu with force:1 goes on with the CPUs that are there, and its reader then has no note."""
     if plan.dialect == "torch_npu" and not any(note.kind == BINDS_NOBODY for note in plan.notes):
         return Launcher(form="torch_npu")
-    return _LAUNCHERS.get(plan.dialect, Launcher())
+    tool = plan.dialect if rule is None or rule.tool is None else rule.tool
+    return _LAUNCHERS.get(tool, Launcher())
 
 
 def remake(plan: Plan) -> str:

@@ -9,13 +9,10 @@ from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.plan.check.launcher import launcher_of
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler
+from numascope.plan.fullness import share_if_nearly_full
 from numascope.plan.make.near import by_distance, distance_words, memory_near
-from numascope.plan.objects import SCHEDULER, MemoryRule, Rule, Severity, Subject
+from numascope.plan.objects import PROCESS_ROLES, SCHEDULER, MemoryRule, Rule, Severity, Subject
 from numascope.plan.positions import quoted
-from numascope.plan.resolve import rule_cpus
-
-_FULL: Final = 0.1
-"""A node with less than this share of its memory to give is nearly full."""
 
 _SQUEEZED: Final = ("bind", "preferred")
 """Policies that ask one node for all; an interleaving goes on with its other nodes."""
@@ -70,7 +67,9 @@ def _empty(question: Question, rules: tuple[MemoryRule, ...]) -> tuple[CheckFind
     for rule in rules:
         if rule.nodes & without:
             hits.append(
-                Hit(rule.place, f"memory of {rule.subject} is bound to node {rule.nodes & without}, which has none")
+                Hit(
+                    rule.place, f"memory of {rule.subject} is bound to node {rule.nodes & without}, which has no memory"
+                )
             )
         if rule.nodes & bare and plan.dialect in ("mindspore", "msrun"):
             uncounted.append(
@@ -123,11 +122,7 @@ def _is_own_extension(machine: Machine, nodes: CpuSet, bound: CpuSet) -> bool:
 
 def _running_on(question: Question, subject: Subject) -> CpuSet:
     """The nodes of a subject's main thread, else of all its roles."""
-    rules = question.owners.of_subject.get(subject, ())
-    chosen = [rule for rule in rules if rule.role in ("main", "any")] or list(rules)
-    node_of = question.owners.machine.node_of
-    cpus = [cpu for rule in chosen for cpu in rule_cpus(rule, question.owners.machine) & question.cpuset]
-    return CpuSet.of({node_of[cpu] for cpu in cpus if cpu in node_of})
+    return question.owners.machine.nodes_of(question.owners.process_cpus(subject) & question.cpuset)
 
 
 def _near_memory(question: Question, nodes: CpuSet) -> CpuSet:
@@ -141,13 +136,11 @@ def _full(question: Question, rules: tuple[MemoryRule, ...]) -> Iterator[CheckFi
     hits: dict[Severity, list[Hit]] = {"warning": [], "info": []}
     for node in question.owners.machine.nodes:
         bound = [rule for rule in rules if node.id in rule.nodes and rule.policy in _SQUEEZED]
-        if not bound or node.free_kib is None or not node.memory_kib:
-            continue
         cache = question.host.cache_kib.get(node.id)
-        share = (node.free_kib + (cache or 0)) / node.memory_kib
-        if share < _FULL:
+        share = share_if_nearly_full(node, cache) if bound else None
+        if share is not None:
             strict = next((rule for rule in bound if rule.policy == "bind"), None)
-            text = f"node {node.id} has {share:.0%} of its {_gib(node.memory_kib)} to give, memory of {(strict or bound[0]).subject} is bound there"
+            text = f"node {node.id} has {share:.0%} of its {_gib(node.memory_kib)} left, and memory of {(strict or bound[0]).subject} is bound there"
             evidence = f"free {_gib(node.free_kib)}, page cache {'unknown' if cache is None else _gib(cache)}"
             outcome = (
                 "a process bound there is killed when it is full"
@@ -161,8 +154,8 @@ def _full(question: Question, rules: tuple[MemoryRule, ...]) -> Iterator[CheckFi
         yield from gathered("mem-full", severity, found, "free memory there before the launch, or bind to another node")
 
 
-def _gib(kib: int) -> str:
-    return f"{kib / (1 << 20):.1f} GiB"
+def _gib(kib: int | None) -> str:
+    return "?" if kib is None else f"{kib / (1 << 20):.1f} GiB"
 
 
 def missing_memory(question: Question) -> tuple[CheckFinding, ...]:
@@ -197,7 +190,7 @@ def _missing(question: Question, subject: Subject) -> str:
 
 
 def _outcome(rules: tuple[Rule, ...]) -> str:
-    bound = "only its CPUs are bound" if any(rule.role in ("main", "any") for rule in rules) else "it starts unbound"
+    bound = "only its CPUs are bound" if any(rule.role in PROCESS_ROLES for rule in rules) else "it starts unbound"
     return f"{bound}: its pages go where there is room"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from numascope.plan.check.judged import SETTINGS, Judgement, Problem, Stage
+from numascope.plan.check.msrun_keys import is_looked_up
 from numascope.plan.check.objects import CheckFinding, Hit, gathered
 from numascope.plan.mindspore import MODULES, SECTIONS
 from numascope.plan.objects import Place, Severity
@@ -45,11 +46,13 @@ def refusals(path: str, judgement: Judgement, found: Sequence[CheckFinding]) -> 
 
 def _weighed(one: Problem) -> tuple[str, Severity, str]:
     """The rule of a problem, its weight, and what comes of it."""
+    if one.kind == "taskset":
+        return "taskset-refuses", "error", "taskset fails to parse it and ends, and so does the rank"
     rule, outcome = _RULES[one.stage]
     outcome += "" if one.kind == "numactl" else f" ({one.kind})"
     if not one.is_host:
         return rule, "error", outcome
-    if _is_of_version(one):
+    if one.is_of_version:
         return "cgroup-v1", "info", f"MindSpore 2.9 and 2.10: {outcome}"
     return "tool-missing", "error", outcome
 
@@ -68,8 +71,9 @@ def silent_faults(path: str, document: Value, judgement: Judgement) -> tuple[Che
             )
         return tuple(found)
     found += _twice(path, top)
-    found += _no_effect(path, top, judgement)
-    found += _unbound(path, judgement)
+    if judgement.first("reads") is None:  # else its modes are not known
+        found += _no_effect(path, top, judgement)
+        found += _unbound(path, judgement)
     found += _shared_actors(path, top, judgement)
     return tuple(found)
 
@@ -112,8 +116,10 @@ def _twice(path: str, top: Mapping[str, Entry]) -> Iterator[CheckFinding]:
             digits = key.removeprefix("device_")
             plain = f"device{int(digits)}" if digits.isdecimal() and len(digits) < 10 and digits != key else ""
             if plain in entries:
-                text = f"{plain} is there twice: MindSpore takes the one in line {entry.line}"
-                hits.append(Hit(_place(path, entries[plain]), text))
+                other = entries[plain]
+                where = f"line {entry.line}" if entry.line != other.line else f"column {entry.column}"
+                text = f"{plain} is there twice: MindSpore takes {quoted(key)} in {where}"
+                hits.append(Hit(_place(path, other), text))
     yield from gathered("twice", "warning", hits, "remove one of them")
 
 
@@ -130,7 +136,7 @@ def _no_effect(path: str, top: Mapping[str, Entry], judgement: Judgement) -> Ite
 
 def _unbound(path: str, judgement: Judgement) -> Iterator[CheckFinding]:
     """Entries that bind no process, and those that bind only what set_cpu_affinity does."""
-    unbound, no_main, strange = [], [], []
+    unbound, without_node, no_main, strange = [], [], [], []
     for process, entry in judgement.devices.items():
         place = _place(path, entry)
         if process != "scheduler" and process != f"device{int(process.removeprefix('device'))}":
@@ -145,10 +151,11 @@ def _unbound(path: str, judgement: Judgement) -> Iterator[CheckFinding]:
             elif process != "scheduler" and _binds_threads(entry):
                 no_main.append(Hit(place, f'{process} has no "main": it starts with every CPU'))
             else:
-                unbound.append(Hit(place, f"{process} has no CPUs: it starts unbound, without a word"))
-        elif judgement.cpu_mode == "numa" and not judgement.prefixes.get(process):
-            unbound.append(Hit(place, f"{process} has no node: it starts unbound, without a word"))
+                unbound.append(Hit(place, f"{process} has no CPUs: it starts unbound, and MindSpore does not say so"))
+        elif judgement.cpu_mode == "numa" and entry.value.data is None and not judgement.prefixes.get(process):
+            without_node.append(Hit(place, f"{process} has no node: it starts unbound, and MindSpore does not say so"))
     yield from gathered("unbound", "warning", unbound, 'write its CPUs in quotes, such as "main": "0-7"')
+    yield from gathered("unbound", "warning", without_node, "write its node, such as 0")
     yield from gathered("unbound", "warning", strange, "write the number without leading zeros")
     yield from gathered("no-main", "info", no_main, "add its main, whose CPUs every other thread inherits")
 
@@ -184,14 +191,14 @@ def _place(path: str, where: Value | Entry) -> Place:
 def outcome_words(judgement: Judgement) -> str:
     """What MindSpore would do, in one sentence after `would do:`."""
     refusal = next(
-        (one for one in judgement.problems if one.stage in ("reads", "checks") and not _is_of_version(one)), None
+        (one for one in judgement.problems if one.stage in ("reads", "checks") and not one.is_of_version), None
     )
     if refusal is not None:
         return f"refuse it before it starts anybody: {refusal.text} ({refusal.kind})"
     crash = judgement.first("starts")
     if crash is not None:
         return f"start the scheduler, then end with {crash.kind} at a worker: {crash.text}"
-    bound = [process for process, words in judgement.prefixes.items() if words]
+    bound = [process for process, words in judgement.prefixes.items() if words and is_looked_up(process)]
     ranks = sum(process != "scheduler" for process in bound)
     also = " and the scheduler" if "scheduler" in bound else ""
     words = f"accept it, bind {ranks or 'no'} rank{'' if ranks == 1 else 's'}{also} at the start"
@@ -203,10 +210,10 @@ def outcome_words(judgement: Judgement) -> str:
     dies = judgement.first("runs")
     later = judgement.first("binds")
     if dies is not None:
-        words += f"; numactl then ends one of them: {dies.text}"
+        words += f"; {dies.kind} then ends one of them: {dies.text}"
     if later is not None:
         words += f"; set_cpu_affinity ends with {later.kind}: {later.text}"
-    if any(_is_of_version(one) for one in judgement.problems):
+    if any(one.is_of_version for one in judgement.problems):
         words += "; MindSpore 2.9 and 2.10 end here instead, as there is no cpuset of cgroup v1"
     return words
 
@@ -215,7 +222,3 @@ def _later_modules(judgement: Judgement) -> list[str]:
     """The modules that some rank binds itself."""
     found = {name for one in judgement.affinities.values() for name, cpus in one.modules.items() if cpus}
     return [name for name in MODULES if name in found]
-
-
-def _is_of_version(problem: Problem) -> bool:
-    return problem.is_host and "cgroup" in problem.text

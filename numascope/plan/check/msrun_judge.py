@@ -9,7 +9,7 @@ from numascope.plan.check.judged import Judgement, Mode, Problem, Stage, View
 from numascope.plan.check.msrun_affinity import affinities_of
 from numascope.plan.check.msrun_keys import MODES, key_problems, mode_text, renamed
 from numascope.plan.check.msrun_prefix import prefix_of
-from numascope.plan.check.msrun_values import module_problems, node_problems, start_problems
+from numascope.plan.check.msrun_values import module_problems, node_problems, start_problems, tool_problems
 from numascope.plan.mindspore import SECTIONS
 from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import nearest
@@ -42,6 +42,8 @@ def judge(document: Value, view: View, *, has_mark: bool = False) -> Judgement:
     problems += [one for name, entry in devices.items() if modes[0] == "cpu" for one in start_problems(name, entry)]
     problems += _fixed_actors(settings)
     prefixes = {name: prefix_of(modes, devices.get(name), memory.get(name)) for name in (*devices, *memory)}
+    for name, entry in devices.items() if modes[0] == "cpu" else ():
+        problems += tool_problems(name, entry, prefixes[name][0]) if prefixes[name] else ()
     return Judgement(tuple(problems), prefixes, *modes, devices, affinities_of(document, view).by_device)
 
 
@@ -68,9 +70,8 @@ def _reading(document: Value, view: View, *, has_mark: bool) -> Iterator[Problem
         if name in config.data and mode_text(config.data[name].value) not in allowed:
             value = config.data[name].value
             guess = nearest(mode_text(value), allowed)
-            yield Problem(
-                "reads", _ARGUMENT, value, f'"{name}" is {value}{guess}', f"write {', '.join(map(quoted, allowed))}"
-            )
+            remedy = f"write {', '.join(map(quoted, allowed[:-1]))} or {quoted(allowed[-1])}"
+            yield Problem("reads", _ARGUMENT, value, f'"{name}" is {value}{guess}', remedy)
 
 
 def _short_form_end(top: Mapping[str, Entry], view: View) -> tuple[Stage, str]:
@@ -108,10 +109,11 @@ def _host(document: Value, view: View, cpu_mode: Mode, memory_mode: Mode) -> Ite
     if cpu_mode == "cpu" and view.has_cpuset_file is False:
         text = "there is no cpuset.cpus of cgroup v1, by which alone it knows its CPUs"
         remedy = "start the ranks with numascope plan make --to numactl, or mount cgroup v1's cpuset"
-        yield Problem("checks", "RuntimeError", document, text, remedy, is_host=True)
+        yield Problem("checks", "RuntimeError", document, text, remedy, is_host=True, is_of_version=True)
     if needed["numactl"] and view.nodes is not None and not view.nodes:
-        text = "there is no node that has both CPUs and memory"
-        yield Problem("checks", "RuntimeError", document, text, "bind by CPUs alone: bind_cpu_mode cpu", is_host=True)
+        text = "the kernel tells of no node with CPUs and memory"
+        remedy = 'bind by CPUs alone: "bind_cpu_mode": "cpu", "bind_memory_mode": "none"'
+        yield Problem("checks", "RuntimeError", document, text, remedy)
 
 
 def _section(top: Mapping[str, Entry], section: str, mode: Mode) -> Iterator[Problem]:

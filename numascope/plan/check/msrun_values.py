@@ -10,7 +10,7 @@ from numascope.cpuset import LARGEST_ID, BadIdListError, CpuSet
 from numascope.plan.check.judged import Problem, View
 from numascope.plan.check.msrun_keys import is_looked_up
 from numascope.plan.positions import Entry, Value, quoted
-from numascope.plan.ranges import LONGEST_LIST, is_read_by_numactl, read_ids
+from numascope.plan.ranges import LONGEST_LIST, is_read_by_numactl, is_read_by_taskset, read_ids
 
 _CPUS: Final = 'write a CPU list in quotes such as "0-3,8"'
 _NODES: Final = 'write a node such as 0 or "0-1"'
@@ -86,6 +86,23 @@ def start_problems(process: str, entry: Entry) -> Iterator[Problem]:
     yield Problem(stage, "ValueError", main, text, f'write "{int(main.data)}" in quotes')
 
 
+def tool_problems(process: str, entry: Entry, tool: str) -> Iterator[Problem]:
+    """A "main" that MindSpore takes and the tool does not, which gets it as it is written but for its blanks."""
+    modules = entry.value.data
+    main = modules["main"].value if isinstance(modules, Mapping) and "main" in modules else None
+    if main is None or not isinstance(main.data, str) or not is_looked_up(process):
+        return
+    handed_on = main.data.replace(" ", "")
+    is_read = is_read_by_numactl if tool == "numactl" else is_read_by_taskset
+    try:
+        cpus = taken_ids(main.data)
+    except ListRefusedError:
+        return
+    if handed_on and not is_read(handed_on):
+        text = f'"main" of {process} is {main}, which is handed on to {tool} as it is'
+        yield Problem("runs", tool, main, text, f'write "{cpus}"' if cpus else _CPUS)
+
+
 def node_problems(process: str, value: Value, view: View, section: str) -> Iterator[Problem]:
     """An entry of "bind_memory", or of "bind_cpu" in numa mode, which is handed on to numactl as it is written."""
     if value.data is None:
@@ -119,4 +136,4 @@ def _listed(value: Value, name: str, available: CpuSet | None, word: str, expect
         yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is available")
     elif available is not None and ids - available:
         text = f"{word} {ids - available} of {name} is not available"
-        yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is", is_id=True)
+        yield Problem("checks", "RuntimeError", value, text, f"name a {word} that is available", is_id=True)

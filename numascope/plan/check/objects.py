@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.plan.objects import Place, Rule, Severity, Subject
+from numascope.plan.objects import HOT_ROLES, WHOLE_PROCESS, Place, Rule, Severity, Subject
+from numascope.plan.owners import Owners
 from numascope.plan.positions import MOST_VALUES
-from numascope.plan.why import Owners
 
 MOST_LINES: Final = 8
 """So many cases of one finding are told in full; the others keep their places."""
@@ -16,9 +16,6 @@ MOST_LINES: Final = 8
 MOST_PLACES: Final = MOST_VALUES
 
 _LONGEST_TEXT: Final = 400
-
-HOT: Final = frozenset({"main", "runtime", "pynative", "any"})
-"""Roles on whose latency the device waits."""
 
 
 class CheckFinding(NamedTuple):
@@ -100,6 +97,12 @@ class Question(NamedTuple):
     threads: Mapping[str, int] = {}
     """Role → the threads that the user says it will have."""
 
+    @property
+    def free(self) -> CpuSet:
+        """The CPUs that the job may use, that the kernel balances threads on, and that the plan gives to nobody."""
+        cpus = self.owners.machine.cpus
+        return self.cpuset - self.owners.planned - cpus.isolated - cpus.partitioned
+
 
 def gathered(
     rule: str, severity: Severity, hits: Sequence[Hit], remedy: str, more: Sequence[str] = ()
@@ -140,7 +143,7 @@ def is_scheduler(subject: Subject) -> bool:
 
 def is_hot(rule: Rule) -> bool:
     """Whether the device waits for what runs there."""
-    return rule.role in HOT and not is_scheduler(rule.subject)
+    return rule.role in (*HOT_ROLES, WHOLE_PROCESS) and not is_scheduler(rule.subject)
 
 
 def plural(count: int, word: str) -> str:

@@ -9,10 +9,9 @@ from typing import Final
 from numascope.cpuset import CpuSet
 from numascope.plan.check.launcher import remake
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler, plural
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import SCHEDULER, Rule
+from numascope.plan.objects import SCHEDULER, WHOLE_PROCESS, Rule
+from numascope.plan.owners import Owners, role_words
 from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import Owners, role_words
 
 Pairs = dict[tuple[int, int], tuple[Rule, Rule, int]]
 """Two rules, told by which objects they are, and the bits of the CPUs, or cores' CPUs, that they meet on."""
@@ -110,7 +109,9 @@ def scheduler_slice(question: Question) -> tuple[CheckFinding, ...]:
         ):
             text = f"the scheduler's CPUs {own} lie beside those of {subject}, on CPUs that none of its roles has"
             hits.append(Hit(rules[0].place, text, f"{subject} has {cpus} on the same node"))
-    return gathered("slice", "info", hits, "nothing to do: it hardly runs; --scheduler-base free keeps it apart")
+    return gathered(
+        "slice", "info", hits, "nothing to do: the scheduler hardly runs (with --scheduler-base free it is made apart)"
+    )
 
 
 def _cores(owners: Owners, cpus: CpuSet) -> set[int]:
@@ -119,5 +120,5 @@ def _cores(owners: Owners, cpus: CpuSet) -> set[int]:
 
 
 def _nodes_of(question: Question, cpus: CpuSet) -> CpuSet:
-    node_of = question.owners.machine.node_of
-    return CpuSet.of({node_of[cpu] for cpu in cpus & question.owners.machine.cpus.online if cpu in node_of})
+    machine = question.owners.machine
+    return machine.nodes_of(cpus & machine.cpus.online)

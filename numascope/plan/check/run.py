@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import EMPTY, CpuSet
 from numascope.errors import InputError
 from numascope.machine.objects import Machine
 from numascope.plan.check.cpus import isolated_cpus, unusable_cpus, unusable_nodes
@@ -25,7 +25,8 @@ from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
 from numascope.plan.make.made import NoPlanError
-from numascope.plan.mindspore import OWN_KEY, SECTIONS, WHOLE_PROCESS
+from numascope.plan.make.near import has_no_nodes
+from numascope.plan.mindspore import OWN_KEY, SECTIONS
 from numascope.plan.objects import Place, Plan, Severity
 from numascope.plan.positions import Value
 
@@ -55,7 +56,11 @@ def is_for_mindspore(document: Value) -> bool:
 
 def view_of(machine: Machine, cpuset: CpuSet, host: HostFacts) -> View:
     """The host as MindSpore sees it."""
-    nodes = CpuSet.of(node.id for node in machine.nodes if node.cpus and node.memory_kib != 0)
+    nodes = (
+        EMPTY
+        if has_no_nodes(machine)
+        else CpuSet.of(one.id for one in machine.nodes if one.cpus and one.memory_kib != 0)
+    )
     npus = sum(1 for device in machine.devices if device.kind == "npu")
     return View(cpuset, nodes, npus - 1 if npus else None, host.has_v1_cpuset, host.tools)
 
@@ -73,20 +78,9 @@ def check_document(
     return Checked(_sorted(found), shortened(outcome_words(judgement)), is_usable=question is not None or binds_nobody)
 
 
-def as_written(plan: Plan, data: bytes) -> Plan:
-    """The plan of these bytes without what its reader adds: vLLM's threads and process are one list, and a rank is started on named NPUs."""
-    rules = plan.rules
-    if plan.dialect == "vllm":
-        rules = tuple(rule for rule in rules if rule.role != WHOLE_PROCESS)
-    elif plan.dialect == "torch_npu":
-        lines = data.decode(errors="replace").split("\n")
-        named = {
-            place
-            for place in {rule.place for rule in rules}
-            if lines[place.line - 1 :][:1] and lines[place.line - 1].startswith("npu", place.column - 1)
-        }
-        rules = tuple(rule for rule in rules if rule.place in named) or rules
-    return replace(plan, rules=rules)
+def as_written(plan: Plan) -> Plan:
+    """The plan without what its reader adds, which is not to be held against it; where all is added, all of it."""
+    return replace(plan, rules=tuple(rule for rule in plan.rules if rule.is_written) or plan.rules)
 
 
 def check_plan(question: Question) -> Checked:
@@ -104,7 +98,7 @@ def refused_by_torch(path: str, refusal: NoPlanError) -> Checked:
 
 def _unread(path: str, refusal: InputError) -> tuple[CheckFinding, ...]:
     place = Place(path, refusal.line or 1, refusal.column or 1)
-    return gathered("unreadable", "error", [Hit(place, refusal.problem)], "mend it there")
+    return gathered("unreadable", "error", [Hit(place, refusal.problem)], "correct it at that place")
 
 
 def _ruled(question: Question) -> Iterator[CheckFinding]:

@@ -10,10 +10,9 @@ from numascope.machine.objects import Core
 from numascope.plan.check.launcher import remake
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_hot, is_scheduler, plural
 from numascope.plan.check.overlap import Pairs, meet
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import Rule
+from numascope.plan.objects import WHOLE_PROCESS, Rule
+from numascope.plan.owners import role_words
 from numascope.plan.resolve import rule_cpus
-from numascope.plan.why import role_words
 
 
 def split_cores(question: Question) -> tuple[CheckFinding, ...]:
@@ -77,7 +76,9 @@ def paired_cores(question: Question) -> tuple[CheckFinding, ...]:
             share = "all" if all(core <= rule.cpus for core in cores) else "several"
             text = f"{role_words(rule)} has {share} threads of {plural(len(cores), 'core')}: {_names(cores, 4)}"
             hits.append(Hit(rule.place, text))
-    return gathered("smt-pair", "info", hits, "one thread a core is faster for a role that waits for nobody else")
+    return gathered(
+        "smt-pair", "info", hits, "give it one thread of each core: two busy threads slow each other down there"
+    )
 
 
 def _twins(cores: Sequence[Core]) -> Mapping[int, int]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from numascope.cpuset import CpuSet
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_hot
 from numascope.plan.objects import Severity
-from numascope.plan.why import role_words
+from numascope.plan.owners import role_words
 
 _REMEDY: Final = {
     "spread-package": "take its CPUs from one package: its threads share data over the link between packages",

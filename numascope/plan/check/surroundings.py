@@ -5,7 +5,7 @@ from __future__ import annotations
 from numascope.cpuset import CpuSet
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, plural
 from numascope.plan.objects import Place, Rule
-from numascope.plan.why import role_words
+from numascope.plan.owners import role_words
 
 
 def idle_cpus(question: Question) -> tuple[CheckFinding, ...]:
@@ -13,8 +13,7 @@ def idle_cpus(question: Question) -> tuple[CheckFinding, ...]:
     owners = question.owners
     if not owners.planned:
         return ()
-    machine = owners.machine
-    idle = question.cpuset - owners.planned - machine.cpus.isolated - machine.cpus.partitioned
+    idle = question.free
     beside = CpuSet.of(cpu for cpu in idle if owners.cores.get(cpu, CpuSet()) & owners.planned)
     rest = idle - beside
     if not idle:
@@ -62,7 +61,6 @@ def device_interrupts(question: Question) -> tuple[CheckFinding, ...]:
 
 def _free_near(question: Question, node: int | None) -> str:
     """`, such as 168-175`: the CPUs of a node, else of any, that nobody has."""
-    machine = question.owners.machine
-    free = question.cpuset - question.owners.planned - machine.cpus.isolated - machine.cpus.partitioned
-    near = CpuSet.of(cpu for cpu in free if machine.node_of.get(cpu) == node)
+    free, node_of = question.free, question.owners.machine.node_of
+    near = CpuSet.of(cpu for cpu in free if node_of.get(cpu) == node)
     return f", such as {_cut(near or free)}" if free else ""

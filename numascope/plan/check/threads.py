@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 from numascope.cpuset import CpuSet
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler, plural
-from numascope.plan.objects import Rule
-from numascope.plan.resolve import PYNATIVE_QUEUES, bound_actors, rule_cpus
-from numascope.plan.why import role_words
+from numascope.plan.objects import WHOLE_PROCESS, Rule
+from numascope.plan.owners import role_words
+from numascope.plan.resolve import BOUND_BY_MINDSPORE, PYNATIVE_QUEUES, actor_words, bound_actors, rule_cpus
 
-_INHERITS = {"loader": ("minddata", "main", "any"), "omp": ("main", "any")}
+_INHERITS = {"loader": ("minddata", "main", WHOLE_PROCESS), "omp": ("main", WHOLE_PROCESS)}
 """Threads that no list of a MindSpore plan names, and the roles whose CPUs they have."""
-
-_BOUND_BY_MINDSPORE = ("mindspore", "numascope", "mindformers")
-"""Dialects whose runtime and pynative lists MindSpore's own threads are bound by."""
 
 
 def few_cpus(question: Question) -> tuple[CheckFinding, ...]:
@@ -23,12 +20,12 @@ def few_cpus(question: Question) -> tuple[CheckFinding, ...]:
 
 
 def _queues(question: Question) -> tuple[CheckFinding, ...]:
-    if question.owners.plan.dialect not in _BOUND_BY_MINDSPORE:
+    if question.owners.plan.dialect not in BOUND_BY_MINDSPORE:
         return ()
     hits = [
         Hit(rule.place, f"{role_words(rule)} has {plural(len(rule.cpus), 'CPU')}, its queues take {len(PYNATIVE_QUEUES)} by position")
         for rule in question.owners.plan.rules
-        if rule.role == "pynative" and rule.nodes is None and 0 < len(rule.cpus) < len(PYNATIVE_QUEUES)
+        if rule.role == "pynative" and rule.nodes is None and 0 < len(rule.by_position()) < len(PYNATIVE_QUEUES)
     ]  # fmt: skip
     return gathered(
         "few-queues", "error", hits, f"give pynative {len(PYNATIVE_QUEUES)} CPUs, or leave it out",
@@ -39,7 +36,7 @@ def _queues(question: Question) -> tuple[CheckFinding, ...]:
 def _actors(question: Question) -> tuple[CheckFinding, ...]:
     """A warning where idle cores on the same node would do, else a note; a note where the actors may move within the list."""
     owners = question.owners
-    if owners.plan.dialect not in _BOUND_BY_MINDSPORE:
+    if owners.plan.dialect not in BOUND_BY_MINDSPORE:
         return ()
     fixed = owners.plan.fixed_actors
     actors = bound_actors(len(owners.machine.cpus.online))
@@ -50,7 +47,7 @@ def _actors(question: Question) -> tuple[CheckFinding, ...]:
             continue
         words = "take one each in turn" if fixed else "share them"
         text = f"{role_words(rule)} has {plural(len(rule.cpus), 'CPU')} for {len(actors)} threads, which {words}"
-        sharing = [name for at, name in enumerate(actors) if not fixed or at % len(rule.cpus) == 0]
+        sharing = [actor_words(name) for at, name in enumerate(actors) if not fixed or at % len(rule.cpus) == 0]
         where = f"on CPU {rule.cpus.first if fixed else rule.cpus}: {', '.join(sharing)}"
         is_avoidable = fixed and _idle_beside(question, rule) > len(actors) - len(rule.cpus)
         (avoidable if is_avoidable else forced).append(Hit(rule.place, text, where))
@@ -66,8 +63,7 @@ def _idle_beside(question: Question, rule: Rule) -> int:
     """Whole cores on the role's node that nobody has."""
     owners = question.owners
     node = owners.machine.node_of.get(rule.cpus.first)
-    free = question.cpuset - owners.planned - owners.machine.cpus.isolated - owners.machine.cpus.partitioned
-    here = CpuSet.of(cpu for cpu in free if owners.machine.node_of.get(cpu) == node)
+    here = CpuSet.of(cpu for cpu in question.free if owners.machine.node_of.get(cpu) == node)
     return sum(1 for cpu in here if (core := owners.cores.get(cpu, CpuSet(1 << cpu))) <= here and core.first == cpu)
 
 
@@ -93,7 +89,7 @@ def _short(question: Question, role: str, count: int, source: str) -> Iterator[H
         if is_scheduler(subject):
             continue
         own = {rule.role: rule for rule in rules}
-        rule = next((own[name] for name in (role, *_INHERITS.get(role, ("any",))) if name in own), None)
+        rule = next((own[name] for name in (role, *_INHERITS.get(role, (WHOLE_PROCESS,))) if name in own), None)
         usable = CpuSet() if rule is None else rule_cpus(rule, owners.machine) & question.cpuset
         if rule is not None and 0 < len(usable) < count:
             words = "" if rule.role == role else f"{role} threads run in "

@@ -22,6 +22,8 @@ _TORCHRUN = re.compile(
 )
 _STARTS_TORCH = re.compile(rb"(?:^|[\s/(])(?:torchrun|torch\.distributed\.(?:run|launch))[ \t]")
 _BINDS = re.compile(rb"[ \t]--numa[-_]b")
+_STARTS_MSRUN = re.compile(rb"(?:^|[\s/('\"])(?:msrun|mindspore\.parallel\.cluster\.run)[ \t]")
+_MSRUN_BINDS = re.compile(rb"[ \t]--bind_[cn]")
 _TORCH = re.compile(rb"torch:[^\s]{0,40}\s*")
 _SIGNS: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
     ("rankfile", re.compile(rb"^[ \t]*rank[ \t]+[^\s=]{1,40}[ \t]*=", re.MULTILINE)),
@@ -53,21 +55,21 @@ def dialect_of(data: bytes) -> str | None:
     if _TORCH.fullmatch(head):
         return "torch"
     first = _FIRST_COMMAND.match(head)
-    if first is not None and first[1] == b"msrun":
+    if (first is not None and first[1] == b"msrun") or _starts(head, _STARTS_MSRUN, _MSRUN_BINDS):
         return "msrun"
-    if _torch_binds(head):
+    if _starts(head, _STARTS_TORCH, _BINDS):
         return "torch"
     told = next((dialect for dialect, sign in _SIGNS if sign.search(head) is not None), None)
     is_torchrun = first is not None or _TORCHRUN.match(head) is not None
     return "torch" if is_torchrun and told != "numactl" else told  # a torchrun may start numactl for each rank
 
 
-def _torch_binds(head: bytes) -> bool:
-    """Whether a torchrun with its binding option stands behind something else: a prefix, a wrapper, other commands."""
-    if b"--numa" not in head:
+def _starts(head: bytes, launcher: re.Pattern[bytes], binds: re.Pattern[bytes]) -> bool:
+    """Whether a launcher with its binding option stands behind something else: a prefix, a wrapper, other commands."""
+    if binds.search(head) is None:
         return False
     for line in head.replace(b"\\\n", b"  ").split(b"\n"):
-        start = None if line.lstrip().startswith(b"#") else _STARTS_TORCH.search(line)
-        if start is not None and _BINDS.search(line, start.end() - 1) is not None:
+        start = None if line.lstrip().startswith(b"#") else launcher.search(line)
+        if start is not None and binds.search(line, start.end() - 1) is not None:
             return True
     return False

@@ -10,9 +10,8 @@ from numascope.errors import InputError
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.words import Word
 from numascope.plan.make.seats import Seats
-from numascope.plan.mindspore import WHOLE_PROCESS
 from numascope.plan.notes import Notes
-from numascope.plan.objects import MemoryPolicy, MemoryRule, NoteKind, Place, Plan, Rule, Subject
+from numascope.plan.objects import WHOLE_PROCESS, MemoryPolicy, MemoryRule, NoteKind, Place, Plan, Rule, Subject
 from numascope.plan.positions import quoted, universal_newlines
 from numascope.plan.ranges import read_ids
 
@@ -55,11 +54,23 @@ class Draft:
         self._notes.add(self.place(word), kind, text)
 
     def give(
-        self, word: Word, device: int | None, cpus: CpuSet, role: str = WHOLE_PROCESS, nodes: CpuSet | None = None
+        self,
+        word: Word,
+        device: int | None,
+        cpus: CpuSet,
+        role: str = WHOLE_PROCESS,
+        *,
+        nodes: CpuSet | None = None,
+        tool: str | None = None,
+        order: tuple[int, ...] = (),
+        is_written: bool = True,
     ) -> None:
         """A rule: these CPUs, or the CPUs of these nodes, to a role; one without any is none."""
         if cpus or nodes:
-            self._rules.append(Rule(Subject(device), role, EMPTY if nodes else cpus, self.place(word), nodes or None))
+            given = EMPTY if nodes else cpus
+            self._rules.append(
+                Rule(Subject(device), role, given, self.place(word), nodes or None, tool, order, is_written)
+            )
 
     def give_memory(self, word: Word, device: int | None, nodes: CpuSet, policy: MemoryPolicy = "bind") -> None:
         """A rule for the memory of a subject."""

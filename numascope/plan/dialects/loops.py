@@ -36,20 +36,18 @@ _OPERATIONS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
 
 def run_commands(path: str, text: str) -> Iterator[Command]:
     """The commands of a text in the order in which a shell starts them; what stays unknown stands as it is. InputError."""
-    yield from _Script(path).started([*_inside(path, commands(path, text))], {}, 0)
+    yield from _Script(path).started([*unwrapped(path, text)], {}, 0)
 
 
-def _inside(path: str, found: Iterator[Command]) -> Iterator[Command]:
-    """The same with the text of each `bash -c` in its place; its words stand where that text begins."""
-    for command in found:
+def unwrapped(path: str, text: str) -> Iterator[Command]:
+    """The commands of a text, with those of each `bash -c` in its place. InputError."""
+    for command in commands(path, text):
         at = next((at for at in range(len(command.words) - 2) if _runs_text(command.words, at)), None)
         if at is None:
             yield command
             continue
-        outer = command.words[at + 2]
-        for one in commands(path, outer.text):
-            words = (word._replace(line=outer.line, column=outer.column) for word in one.words)
-            yield Command((*command.words[:at], *words), command.above, command.behind)
+        for one in commands(path, command.words[at + 2]):
+            yield Command((*command.words[:at], *one.words), command.above, command.behind)
 
 
 def _runs_text(words: Sequence[Word], at: int) -> bool:
@@ -113,7 +111,9 @@ def _turns(path: str, command: Command, values: Mapping[str, str]) -> list[str]:
         turns += _listed(piece)
         if re.search("[$`*?]", piece) and _SEQ.fullmatch(piece) is None:
             where = words[min(3, len(words) - 1)]
-            problem = "this loop is for the shell to work out: write its numbers out, as in for i in 0 1 2 3"
+            problem = (
+                "what this loop goes over is known to the shell alone: write its numbers out, as in for i in 0 1 2 3"
+            )
             raise InputError(path, problem, where.line, where.column)
         if len(turns) > MOST_TURNS:
             break  # refused by whoever counts all turns

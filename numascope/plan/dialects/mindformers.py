@@ -59,7 +59,7 @@ def read_mindformers(path: str, data: bytes, scene: Scene) -> Plan:
             if listed > _MOST_CPUS:
                 raise draft.wrong(_key(entry), f"more than {_MOST_CPUS} CPUs in all, far more than a machine has")
         elif _LIKE_DEVICE.fullmatch(key) is not None:
-            text = f"MindFormers looks for device_0 and so on: {quoted(key)} is for nobody"
+            text = f"MindFormers looks for device_0, device_1 and so on: no rank reads {quoted(key)}"
             draft.note(_key(entry), _NOT_LOOKED_FOR, text)
         else:
             hint = nearest(key, ("device_0",))
@@ -119,7 +119,9 @@ def _device(draft: Draft, scene: Scene, device: int, value: Value) -> int:
         if beyond is not None:
             text = f"{module} of {name}: position {beyond} is beyond its {len(pool)} CPUs, MindSpore drops it"
             draft.note(_word(where), _BEYOND_LIST, text)
-        draft.give(_word(where), device, CpuSet.of(pool[at] for at in positions if at < len(pool)), module)
+        order = tuple(pool[at] for at in positions if at < len(pool))
+        cpus = CpuSet.of(order)
+        draft.give(_word(where), device, cpus, module, order=() if order == tuple(cpus) else order)
     return len(pool)
 
 

@@ -41,7 +41,9 @@ def numactl_list(draft: Draft, value: Word, known: Known) -> CpuSet:
         chosen = known.allowed
     else:
         if "$" in rest or "`" in rest:
-            raise draft.wrong(value, f"{shown(value)} is for the shell to work out: give the line as it is then")
+            raise draft.wrong(
+                value, f"{shown(value)} is known to the shell alone: write the numbers that it will stand for"
+            )
         if ":" in rest:
             raise draft.wrong(
                 value,
@@ -70,7 +72,7 @@ def _pieces(draft: Draft, value: Word, text: str) -> list[str]:
 def _piece(draft: Draft, value: Word, piece: str, known: Known, members: list[int] | None) -> CpuSet:
     found = _NUMACTL_PIECE.fullmatch(piece)
     if found is None:
-        draft.ids(Word(piece, value.line, value.column), f"the {known.name} list")
+        draft.ids(value._replace(text=piece), f"the {known.name} list")
         problem = (
             f"{shown(value)} is no list of {known.name}s that numactl takes: give numbers and ranges such as 0-3,8"
         )
@@ -114,10 +116,22 @@ def _number(draft: Draft, value: Word, text: str) -> int:
     return number if number <= _LARGEST else draft.ids(value, "the list").first
 
 
-def taskset_list(draft: Draft, word: Word) -> CpuSet:
+def taskset_cpus(draft: Draft, word: Word, allowed: CpuSet, *, is_list: bool) -> CpuSet:
+    """The CPUs of a list or mask, with a note on those that are not allowed, which taskset goes on without; InputError."""
+    cpus = _taskset_list(draft, word) if is_list else _taskset_mask(draft, word)
+    if not cpus:
+        raise draft.wrong(word, f"{shown(word)} is no CPU, which taskset refuses")
+    lost = cpus - allowed
+    if lost:
+        outcome = "fails, and starts nobody" if lost == cpus else "leaves it out silently"
+        draft.note(word, IDS_NOT_USABLE, f"CPU {lost} is not there or not allowed here: taskset {outcome}")
+    return cpus
+
+
+def _taskset_list(draft: Draft, word: Word) -> CpuSet:
     """A list in which a range may have a stride, `0-31:2`; InputError where taskset cannot parse it."""
     if "$" in word.text or "`" in word.text:
-        raise draft.wrong(word, f"{shown(word)} is for the shell to work out: give the line as it is then")
+        raise draft.wrong(word, f"{shown(word)} is known to the shell alone: write the numbers that it will stand for")
     bits = 0
     for piece in _pieces(draft, word, word.text):
         found = _TASKSET_PIECE.fullmatch(piece)
@@ -128,7 +142,7 @@ def taskset_list(draft: Draft, word: Word) -> CpuSet:
             raise draft.wrong(word, problem)
         first, last, step = (None if text is None else int(text) for text in found.groups())
         text = f"{first}" if last is None else f"{first}-{last}"
-        whole = draft.ids(Word(text, word.line, word.column), "the CPU list")
+        whole = draft.ids(word._replace(text=text), "the CPU list")
         if step == 0:
             raise draft.wrong(word, f"{shown(word)}: a stride of 0, give 1 or more")
         bits |= whole.bits if step is None else _every(step, len(whole)) << whole.first
@@ -140,7 +154,7 @@ def _every(step: int, count: int) -> int:
     return int(f"{'0' * (step - 1)}1" * (-(-count // step)), 2) & ((1 << count) - 1) if step < count else 1
 
 
-def taskset_mask(draft: Draft, word: Word) -> CpuSet:
+def _taskset_mask(draft: Draft, word: Word) -> CpuSet:
     """A hexadecimal mask, with or without 0x, with commas as the kernel writes them; InputError."""
     found = _MASK.fullmatch(word.text)
     digits = "" if found is None else found[1].replace(",", "")

@@ -12,14 +12,15 @@ from typing import Final
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.loops import run_commands
-from numascope.plan.dialects.prefix_lists import Known, numactl_list, taskset_list, taskset_mask
+from numascope.plan.dialects.prefix_lists import Known, numactl_list, taskset_cpus
 from numascope.plan.dialects.prefix_notes import DEVICE_BY_PLACE, ONE_LINE_FOR_ALL_RANKS, ONLY_LAST_HOLDS
 from numascope.plan.dialects.torchrun import of_each_rank, ranks_started
 from numascope.plan.dialects.words import Command, Word, decoded, shown
-from numascope.plan.notes import IDS_NOT_USABLE
 from numascope.plan.objects import MemoryPolicy, Plan
 
 TOOLS: Final = ("numactl", "taskset")
+ALL_TAKEN: Final = "numactl --all"
+"""As the tool of a rule: numactl that is not held to its launcher's mask, by its option or by a tool before it in the line."""
 
 _DEVICE = re.compile(r"\bdevice ?([0-9]{1,5})\b")
 _CASE = re.compile(r"([0-9]{1,5})\)")
@@ -78,7 +79,7 @@ def _add(draft: Draft, scene: Scene, seen: dict[int, Word], command: Command, at
     device = _device(command, at, len(seen))
     unknown = next((one for one in command.words[:at] if _is_unknown_rank(one)), None)
     if unknown is not None:
-        text = f"{shown(unknown)} is for the shell to work out: device{device} by its place"
+        text = f"{shown(unknown)} is known to the shell alone: taken for device{device}, by the order of the lines"
         draft.note(unknown, DEVICE_BY_PLACE, text)
     line = _Line(draft, scene, device)
     if not line.read(command.words[at:]):
@@ -133,6 +134,7 @@ class _Line:
         self.memory: tuple[Word, CpuSet, MemoryPolicy] | None = None
         self.last_nodes: CpuSet | None = None
         self.takes_all = False
+        self.tool = "taskset"
         self.allowed = scene.allowed
         self.own: Word | None = None
         self.ranks = 1
@@ -159,7 +161,7 @@ class _Line:
     def give(self) -> None:
         for device in self.devices():
             if self.cpus is not None:
-                self.draft.give(self.cpus[0], device, self.cpus[1], nodes=self.cpus[2])
+                self.draft.give(self.cpus[0], device, self.cpus[1], nodes=self.cpus[2], tool=self.tool)
             if self.memory is not None:
                 self.draft.give_memory(self.memory[0], device, *self.memory[1:])
 
@@ -233,16 +235,17 @@ class _Line:
             self.memory = (value or word, nodes, _POLICIES[letter])
         elif value is not None:
             if self.own is not None:
-                text = "the second list of CPUs or nodes: numactl heeds the last one only"
+                text = "two lists of CPUs or nodes: numactl goes by the last one alone"
                 self.draft.note(value, ONLY_LAST_HOLDS, text)
             else:
                 self.note_second_tool(value)
+                self.tool = ALL_TAKEN if self.takes_all or self.cpus is not None else "numactl"
             self.own = value
             self.cpus = (value, self.cpu_list(value), None) if letter == "C" else (value, EMPTY, self.nodes(value))
 
     def note_second_tool(self, value: Word) -> None:
         if self.cpus is not None:
-            text = f"the second tool in this line: what it binds to holds, not {shown(self.cpus[0])}"
+            text = f"two tools in this line bind to CPUs: the second one's hold, not {shown(self.cpus[0])}"
             self.draft.note(value, ONLY_LAST_HOLDS, text)
 
     def cpu_list(self, value: Word) -> CpuSet:
@@ -282,15 +285,6 @@ class _Line:
         if at == len(words):
             raise self.draft.wrong(words[-1], "taskset has no CPUs behind it")
         self.note_second_tool(words[at])
-        self.cpus = (words[at], self.task_cpus(words[at], is_list=is_list), None)
+        self.tool = "taskset"
+        self.cpus = (words[at], taskset_cpus(self.draft, words[at], self.scene.allowed, is_list=is_list), None)
         return at + 1
-
-    def task_cpus(self, word: Word, *, is_list: bool) -> CpuSet:
-        cpus = taskset_list(self.draft, word) if is_list else taskset_mask(self.draft, word)
-        if not cpus:
-            raise self.draft.wrong(word, f"{shown(word)} is no CPU, which taskset refuses")
-        lost = cpus - self.scene.allowed
-        if lost:
-            outcome = "fails, and starts nobody" if lost == cpus else "leaves it out silently"
-            self.draft.note(word, IDS_NOT_USABLE, f"CPU {lost} is not there or not allowed here: taskset {outcome}")
-        return cpus

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.words import Word, decoded
@@ -26,7 +26,7 @@ _OTHER_HOSTS: Final = NoteKind("reading", "info", "check it on each kind of host
 _CPUS_SHARED: Final = NoteKind(
     "reading", "warning", "give each rank its own CPUs, or start it with overload-allowed", told_by=("overlap",)
 )
-_VERSIONS_DIFFER: Final = NoteKind("reading", "warning", "write it as is told, which both read alike")
+_VERSIONS_DIFFER: Final = NoteKind("reading", "warning", "write it in that form, which Open MPI 4 and 5 read alike")
 
 
 class _Row(NamedTuple):
@@ -52,7 +52,7 @@ def read_rankfile(path: str, data: bytes, scene: Scene) -> Plan:
         draft.note(rows[0].slot, _OTHER_HOSTS, text)
     missing = next((rank for rank, row in enumerate(sorted(rows)) if rank != row.rank), None)
     if missing is not None:
-        text = f"rank {missing} is missing: mpirun ends, unless it is told of another list for it"
+        text = f"rank {missing} is missing: mpirun ends, unless another option gives it CPUs"
         draft.note(rows[0].slot, _RANK_MISSING, text)
     places = _Places(draft, scene.machine, hardware_threads="hwtcpus" in comments, physical="physical" in comments)
     here = sorted((row for row in rows if row.host == hosts[0]), key=lambda row: row.rank)
@@ -168,14 +168,14 @@ class _Places:
             )
         core = text[1:] if text[:1] in ("c", "C") else text
         cores = self.packages[first]
-        return _union(cores) if core == "*" else self.piece(slot, core, cores, "this package")
+        return union(cores) if core == "*" else self.piece(slot, core, cores, "this package")
 
     def whole_packages(self, slot: Word, text: str) -> CpuSet:
         """`0`, `0-1`, `0,1` or `*`, of packages."""
-        packages = [_union(cores) for cores in self.packages]
+        packages = [union(cores) for cores in self.packages]
         if text == "*":
-            return _union(self.cores)
-        return _union([self.piece(slot, piece, packages, "this machine") for piece in text.split(",")])
+            return union(self.cores)
+        return union([self.piece(slot, piece, packages, "this machine") for piece in text.split(",")])
 
     def piece(self, slot: Word, text: str, units: Sequence[CpuSet], holder: str) -> CpuSet:
         """One number or range; with `physical`, and without a package, of the kernel's CPU numbers, each with its core."""
@@ -184,10 +184,10 @@ class _Places:
             wanted = CpuSet.span(first, last)
             if wanted - self.machine.cpus.online:
                 raise self.draft.wrong(slot, f"{quoted(text)}: this machine has the CPUs {self.machine.cpus.online}")
-            return wanted if self.hardware_threads else _union([core for core in self.cores if core & wanted])
+            return wanted if self.hardware_threads else union([core for core in self.cores if core & wanted])
         if last >= len(units):
             raise self.draft.wrong(slot, f"{quoted(text)}: {holder} has {len(units)} of them, counted from 0")
-        return _union(units[first : last + 1])
+        return union(units[first : last + 1])
 
     def field(self, slot: Word, text: str) -> tuple[int, int]:
         """First and last number."""
@@ -201,13 +201,6 @@ class _Places:
         return min(first, 65_535), min(last, 65_535)
 
 
-def _union(sets: Sequence[CpuSet]) -> CpuSet:
-    bits = 0
-    for one in sets:
-        bits |= one.bits
-    return CpuSet(bits)
-
-
 def logical_cores(machine: Machine) -> list[CpuSet]:
     """The cores in hwloc's logical order: by what holds them, the largest first, and in each by lowest CPU.
 
@@ -215,10 +208,7 @@ def logical_cores(machine: Machine) -> list[CpuSet]:
     """
     online = machine.cpus.online
     cores = [core.cpus & online for core in machine.cores if core.cpus & online]
-    known = CpuSet()
-    for core in cores:
-        known |= core
-    cores += [CpuSet.of((cpu,)) for cpu in online - known]
+    cores += [CpuSet.of((cpu,)) for cpu in online - union(cores)]
     whole = set(cores)
     holders = sorted(
         {

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from numascope.observe.roles import ROLES
+from numascope.plan.objects import WHOLE_PROCESS
 
 NAMED: Final = "name:"
 """Before a pattern of thread names."""
@@ -15,7 +16,7 @@ _NOBODY: Final = frozenset({"launcher", "unnamed", "other"})
 
 _PATTERN = re.compile(r"[\x21-\x7e]{1,15}")
 
-KNOWN: Final = (*(role for role in ROLES if role not in _NOBODY), "any")
+KNOWN: Final = (*(role for role in ROLES if role not in _NOBODY), WHOLE_PROCESS)
 
 
 def is_role(name: str) -> bool:

@@ -10,8 +10,10 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
+from numascope.plan.dialects.prefix_notes import BESIDE_LAUNCHER
+from numascope.plan.dialects.prefixes import tool_of
 from numascope.plan.dialects.slurm_options import Given, given_options
-from numascope.plan.dialects.words import Word, decoded, shown
+from numascope.plan.dialects.words import Word, commands, decoded, shown
 from numascope.plan.notes import IDS_NOT_USABLE
 from numascope.plan.objects import NoteKind, Plan
 from numascope.plan.positions import quoted
@@ -45,7 +47,8 @@ class _Asked(NamedTuple):
 def read_slurm(path: str, data: bytes, scene: Scene) -> Plan:
     """The plan of an srun command line, or of SLURM_CPU_BIND: the n-th element is for the n-th task of this host. InputError."""
     draft = Draft(path, "slurm", data)
-    given = given_options(draft, decoded(path, data, "a command line"))
+    text = decoded(path, data, "a command line")
+    given = given_options(draft, text)
     if given.cpu is None:
         raise draft.wrong(Word("", 1, 1), "has no --cpu-bind and no SLURM_CPU_BIND")
     asked = _asked(draft, given.cpu, "--cpu-bind")
@@ -55,7 +58,20 @@ def read_slurm(path: str, data: bytes, scene: Scene) -> Plan:
         tasks = _by_list(draft, scene, given, given.cpu, asked)
     if given.memory is not None:
         _memory(draft, given.memory, tasks)
+    _note_tools(draft, text)
     return draft.plan()
+
+
+def _note_tools(draft: Draft, text: str) -> None:
+    """What a numactl or taskset binds that each task begins with."""
+    for command in commands(draft.path, text):
+        at = tool_of(command)
+        if at is not None and any(word.text.rpartition("/")[2] == "srun" for word in command.words[:at]):
+            tool = shown(command.words[at])[1:-1]
+            text = (
+                f"{tool} behind srun is not read here: each task gets the CPUs and memory that it binds to, not srun's"
+            )
+            draft.note(command.words[at], BESIDE_LAUNCHER, text)
 
 
 def _asked(draft: Draft, word: Word, option: str) -> _Asked:
@@ -110,9 +126,13 @@ def _by_list(draft: Draft, scene: Scene, given: Given, word: Word, asked: _Asked
     elements = _elements(draft, asked)
     tasks = len(elements) if given.tasks is None else given.tasks
     if tasks > len(elements):
-        draft.note(word, _BEGINS_AGAIN, f"{tasks} tasks for {len(elements)} elements: the list begins again")
+        draft.note(
+            word,
+            _BEGINS_AGAIN,
+            f"{tasks} tasks for {len(elements)} elements: the list begins again, so that tasks share CPUs",
+        )
     if tasks < len(elements):
-        draft.note(word, _FOR_NOBODY, f"{len(elements)} elements for {tasks} tasks: the rest is for nobody")
+        draft.note(word, _FOR_NOBODY, f"{len(elements)} elements for {tasks} tasks: no task gets the last ones")
     by_node = asked.kind.endswith("ldom")
     draft.note(word, _OF_WHOLE_HOSTS, _WHOLE_HOST if by_node else _ALLOCATION)
     known = CpuSet.of(node.id for node in scene.machine.nodes)

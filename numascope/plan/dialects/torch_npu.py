@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, CpuSet
-from numascope.errors import UsageError
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.variables import value_of
 from numascope.plan.dialects.words import Word, decoded, shown
-from numascope.plan.make.made import WHOLE_PROCESS
-from numascope.plan.make.seats import Seat, found_seats
+from numascope.plan.make.seats import Seat, own_seats
 from numascope.plan.notes import UNKNOWN_NAME
-from numascope.plan.objects import NoteKind, Plan
+from numascope.plan.objects import WHOLE_PROCESS, NoteKind, Plan
 
 NAME: Final = "CPU_AFFINITY_CONF"
 
@@ -66,14 +64,14 @@ def read_torch_npu(path: str, data: bytes, scene: Scene) -> Plan:
     if len(pieces) > MOST_RANKS:
         raise draft.wrong(value, f"more than {MOST_RANKS} settings, far more than ranges of a host")
     for text in pieces:
-        option = Word(text, value.line, value.column + at)
+        option = value.part(at)._replace(text=text)
         at += len(text) + 1
         name, colon, setting = text.partition(":")
         if name == "mode" or _DIGITS.fullmatch(text) is not None:
             mode = _mode(draft, option, setting if colon else name) if mode is None else mode
         elif _NPU.fullmatch(name) is not None and colon:
             number = int(name[3:])
-            cpus = _range(draft, Word(setting, option.line, option.column + len(name) + 1), number)
+            cpus = _range(draft, option.part(len(name) + 1), number)
             given[number] = (option, given.get(number, (option, EMPTY))[1] | cpus)
         elif name not in _SWITCHES:
             blank = ": it takes no blanks" if text != text.strip() else ""
@@ -116,7 +114,7 @@ def _give(draft: Draft, scene: Scene, conf: _Conf) -> None:
     for number in sorted(everybody):
         word, cpus = given.get(number, (value, slices[number]))
         named |= cpus
-        _share(draft, word, number, cpus, mode)
+        _share(draft, word, number, cpus, mode, is_written=number in given)
     lost = named - scene.allowed
     if lost and not conf.switch("force"):
         text = f"CPU {lost} is not there or not allowed: torch_npu then binds nobody, unless force:1 is given"
@@ -124,13 +122,7 @@ def _give(draft: Draft, scene: Scene, conf: _Conf) -> None:
 
 
 def _seats(scene: Scene) -> tuple[Seat, ...]:
-    if scene.seats is not None:
-        return scene.seats.seats
-    try:
-        found = found_seats(scene.machine, ("npu",), None)
-    except UsageError:
-        return ()
-    return tuple(seat for seat in found.seats if not found.are_dealt)
+    return (scene.seats or own_seats(scene.machine, ("npu",))).seats
 
 
 def _equal(scene: Scene, everybody: Mapping[int, Seat]) -> Mapping[int, CpuSet]:
@@ -159,13 +151,14 @@ def _near(draft: Draft, scene: Scene, value: Word, everybody: Mapping[int, Seat]
     return found
 
 
-def _share(draft: Draft, word: Word, number: int, cpus: CpuSet, mode: int) -> None:
+def _share(draft: Draft, word: Word, number: int, cpus: CpuSet, mode: int, *, is_written: bool) -> None:
+    """What one device gets; whether a rank is started on one that the variable does not name, it does not say."""
     if mode == 2 and len(cpus) <= len(PINNED):
         text = f"device {number} has {len(cpus)} CPUs, fewer than five: all its threads get all of them"
         draft.note(word, _TOO_FEW_TO_PART, text)
     elif mode == 2:
         for role, cpu in zip(PINNED, cpus, strict=False):
-            draft.give(word, number, CpuSet.of((cpu,)), role)
-        draft.give(word, number, CpuSet.of((cpus.first,)), WITH_MAIN)
+            draft.give(word, number, CpuSet.of((cpu,)), role, is_written=is_written)
+        draft.give(word, number, CpuSet.of((cpus.first,)), WITH_MAIN, is_written=is_written)
         cpus = CpuSet.of(list(cpus)[len(PINNED) :])
-    draft.give(word, number, cpus, WHOLE_PROCESS)
+    draft.give(word, number, cpus, WHOLE_PROCESS, is_written=is_written)

@@ -66,7 +66,7 @@ def read_vllm(path: str, data: bytes, scene: Scene) -> Plan:
         raise draft.wrong(value, f"more than {MOST_RANKS} ranks, far more than a machine has")
     at = 0
     for rank, part in enumerate(parts):
-        _rank(draft, scene, Word(part, value.line, value.column + at), rank)
+        _rank(draft, scene, value.part(at)._replace(text=part), rank)
         at += len(part) + 1
     return draft.plan()
 
@@ -137,6 +137,6 @@ def _rank(draft: Draft, scene: Scene, word: Word, rank: int) -> None:
 
 
 def _bind(draft: Draft, scene: Scene, word: Word, rank: int, cpus: CpuSet) -> None:
-    draft.give(word, rank, cpus)
+    draft.give(word, rank, cpus, is_written=False)  # the list is that of the threads, and the process has it as well
     draft.give(word, rank, cpus, "omp")
     draft.give_memory(word, rank, CpuSet.of(node.id for node in scene.machine.nodes if node.cpus & cpus))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -22,24 +23,47 @@ _PARENTHESES = r"\((?:[^()\n]++|{})*+\)"
 _SUBSTITUTION = re.compile(
     r"\$" + _PARENTHESES.format(_PARENTHESES.format(_PARENTHESES.format(r"\(\)"))) + r"|`[^`\n]*+`"
 )
+_ENDS: Final = {"'": re.compile("'"), '"': re.compile(r'["\\]')}
+_UNCLOSED: Final = "a quote or backslash of the command line is not closed"
 _TRAILING = re.compile(r"[ \t;&]*+#([^\n]*)")
 
 
+class Run(NamedTuple):
+    """A stretch of a word that stands in the file as it is: from which character of the word on, and where that is."""
+
+    start: int
+    line: int
+    column: int
+
+
 class Word(NamedTuple):
-    """One word without its quotes; line and column (from 1) of its first character."""
+    """One word without its quotes; line and column (from 1) of its first character, quotes included."""
 
     text: str
     line: int
     column: int
+    runs: tuple[Run, ...] = ()
+    """Where quotes, backslashes and line breaks part it; empty: it stands there as it is."""
 
     def assigned(self) -> tuple[str, str] | None:
         """Name and value where it is `NAME=value`."""
         found = _ASSIGNMENT.fullmatch(self.text)
         return None if found is None else (found[1], found[2])
 
+    def where(self, at: int) -> tuple[int, int]:
+        """Line and column of one of its characters, or of its end."""
+        before = bisect.bisect_right(self.runs, at, key=lambda run: run.start)
+        start, line, column = self.runs[before - 1] if before else Run(0, self.line, self.column)
+        lines = self.text.count("\n", start, at)
+        return line + lines, at - self.text.rfind("\n", start, at) if lines else column + at - start
+
     def part(self, start: int) -> Word:
-        """The rest of it from a character on; without quotes in it the column is right to the character."""
-        return Word(self.text[start:], self.line, self.column + start)
+        """The rest of it from a character on."""
+        runs = [run for run in self.runs if run.start > start]
+        line, column = self.where(start)
+        if runs:
+            runs.insert(0, Run(start, line, column))
+        return Word(self.text[start:], line, column, tuple(run._replace(start=run.start - start) for run in runs))
 
 
 class Command(NamedTuple):
@@ -60,15 +84,18 @@ def decoded(path: str, data: bytes, what: str) -> str:
     except UnicodeDecodeError as failure:
         before = plain[: failure.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise InputError(path, f"is not UTF-8: save {what} as UTF-8", line, column) from None
+        raise InputError(path, "is not UTF-8: save it as UTF-8", line, column) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(path, "has a zero byte in it: it is no text", line, 1)
     return text
 
 
-def commands(path: str, text: str) -> Iterator[Command]:
-    """The commands of a script, ended by line breaks, `;` and `&`; what the shell would expand stands as it is. InputError."""
+def commands(path: str, text: str | Word) -> Iterator[Command]:
+    """The commands of a script, ended by line breaks, `;` and `&`; what the shell would expand stands as it is. InputError.
+
+    The script may be a word of another one, as in `bash -c '…'`: places are then those in the outer one.
+    """
     reader = _Reader(path, text)
     above = ""
     number = 0
@@ -88,11 +115,23 @@ def commands(path: str, text: str) -> Iterator[Command]:
 
 
 class _Reader:
-    """One pass over the text; `at` only grows."""
+    """One pass over the text; `at` only grows, so that places cost no second pass."""
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.text = path, text
-        self.at, self.line, self.line_start = 0, 1, 0
+    def __init__(self, path: str, text: str | Word) -> None:
+        self.path = path
+        self.text, self.parted = (text, ()) if isinstance(text, str) else (text.text, text.runs)
+        self.at, self.placed = 0, 0
+        self.line, self.column = (1, 1) if isinstance(text, str) else text.where(0)
+
+    def place(self, at: int) -> tuple[int, int]:
+        before = bisect.bisect_right(self.parted, at, key=lambda run: run.start)
+        if before and self.parted[before - 1].start > self.placed:
+            self.placed, self.line, self.column = self.parted[before - 1]
+        lines = self.text.count("\n", self.placed, at)
+        self.line += lines
+        self.column = at - self.text.rfind("\n", self.placed, at) if lines else self.column + at - self.placed
+        self.placed = at
+        return self.line, self.column
 
     def command(self) -> tuple[tuple[Word, ...], str, bool]:
         """The words up to the end of a command, the comment behind them, and whether the text ends there."""
@@ -102,7 +141,6 @@ class _Reader:
             one = self.text[self.at : self.at + 1]
             if not one or one == "\n":
                 self.at += 1
-                self.newline(self.at if one else None)
                 return tuple(words), "", not one
             if one == "#":
                 return tuple(words), self.comment(), False
@@ -131,14 +169,8 @@ class _Reader:
                 self.at = blank.end()
             elif self.text.startswith("\\\n", self.at):
                 self.at += 2
-                self.newline(self.at)
             else:
                 return
-
-    def newline(self, start: int | None) -> None:
-        if start is not None:
-            self.line += 1
-            self.line_start = start
 
     def comment(self) -> str:
         end = self.text.find("\n", self.at)
@@ -148,23 +180,45 @@ class _Reader:
         return found
 
     def word(self) -> Word:
-        line, column = self.line, self.at - self.line_start + 1
+        line, column = self.place(self.at)
         pieces: list[str] = []
+        runs: list[Run] = []
+        length = 0
         while self.at < len(self.text):
             one = self.text[self.at]
             if one in " \t\n;&":
                 break
-            if one in "'\"":
-                pieces.append(self.quote(one, line, column))
-            elif one == "\\":
-                pieces.append(self.escaped(line, column))
-            elif self.text.startswith("$(", self.at) or one == "`":
-                pieces.append(self.substitution())
-            else:
-                plain = _PLAIN.match(self.text, self.at)
-                pieces.append(one if plain is None else plain[0])
-                self.at += len(pieces[-1])
-        return Word("".join(pieces), line, column)
+            for start, piece in self.pieces(one, line, column):
+                if piece:
+                    runs += self.runs(length, start, start + len(piece))
+                    pieces.append(piece)
+                    length += len(piece)
+        is_plain = len(runs) < 2 and all(run == Run(0, line, column) for run in runs)
+        return Word("".join(pieces), line, column, () if is_plain else tuple(runs))
+
+    def runs(self, length: int, start: int, end: int) -> Iterator[Run]:
+        """Where a piece of the text stands, which is parted where the outer word is."""
+        yield Run(length, *self.place(start))
+        at = bisect.bisect_right(self.parted, start, key=lambda run: run.start)
+        while at < len(self.parted) and self.parted[at].start < end:
+            yield self.parted[at]._replace(start=length + self.parted[at].start - start)
+            at += 1
+
+    def pieces(self, one: str, line: int, column: int) -> Iterator[tuple[int, str]]:
+        """What comes next as it stands in the text, and where; `line` and `column` are the word's."""
+        if one in "'\"":
+            yield from self.quote(one, line, column)
+            return
+        start = self.at
+        if one == "\\":
+            yield start + 1, self.escaped(line, column)
+        elif self.text.startswith("$(", start) or one == "`":
+            yield start, self.substitution()
+        else:
+            plain = _PLAIN.match(self.text, start)
+            piece = one if plain is None else plain[0]
+            self.at += len(piece)
+            yield start, piece
 
     def substitution(self) -> str:
         """`$(…)`, `$((…))` or what stands between backticks, with its blanks as it is; where it is not closed, its first character."""
@@ -176,34 +230,29 @@ class _Reader:
     def escaped(self, line: int, column: int) -> str:
         following = self.text[self.at + 1 : self.at + 2]
         if not following:
-            raise InputError(self.path, "a quote or backslash of the command line is not closed", line, column)
+            raise InputError(self.path, _UNCLOSED, line, column)
         self.at += 2
-        if following == "\n":
-            self.newline(self.at)
-            return ""
-        return following
+        return "" if following == "\n" else following
 
-    def quote(self, mark: str, line: int, column: int) -> str:
-        pieces: list[str] = []
+    def quote(self, mark: str, line: int, column: int) -> Iterator[tuple[int, str]]:
+        ends = _ENDS[mark]
         self.at += 1
         while True:
-            end = re.compile(r"['\\]" if mark == "'" else r'["\\]').search(self.text, self.at)
+            start, end = self.at, ends.search(self.text, self.at)
             if end is None:
-                raise InputError(self.path, "a quote or backslash of the command line is not closed", line, column)
-            pieces.append(self.text[self.at : end.start()])
+                raise InputError(self.path, _UNCLOSED, line, column)
+            yield start, self.text[start : end.start()]
             self.at = end.end()
             if end[0] == mark:
-                break
-            if mark == '"' and self.text[self.at : self.at + 1] in ('"', "\\", "$", "`"):
-                pieces.append(self.text[self.at])
+                return
+            following = self.text[self.at : self.at + 1]
+            if following == "\n":
+                self.at += 1
+            elif following in ('"', "\\", "$", "`"):
+                yield self.at, following
                 self.at += 1
             else:
-                pieces.append("\\")
-        found = "".join(pieces)
-        for at in range(found.count("\n")):
-            del at
-            self.newline(self.text.rfind("\n", 0, self.at) + 1)
-        return found
+                yield end.start(), "\\"
 
 
 def shown(word: Word) -> str:

@@ -11,11 +11,12 @@ from numascope.machine.objects import Machine
 from numascope.plan.make.deal import Lot, lots_of
 from numascope.plan.make.doubts import doubts, running_on
 from numascope.plan.make.fit import given_pieces
-from numascope.plan.make.made import WHOLE_PROCESS, Made, NoPlanError, RoleCpus, Share
+from numascope.plan.make.made import Made, NoPlanError, RoleCpus, Share
 from numascope.plan.make.near import memory_near
 from numascope.plan.make.room import FreeCore, Room, room_of
 from numascope.plan.make.seats import Seat
-from numascope.plan.make.sizes import HOT, Piece, usual_pieces
+from numascope.plan.make.sizes import Piece, by_heat, usual_pieces
+from numascope.plan.objects import HOT_ROLES, WHOLE_PROCESS
 from numascope.plan.resolve import bound_actors
 
 Smt = Literal["avoid", "use", "pair"]
@@ -30,7 +31,7 @@ class BalancedWish(NamedTuple):
     allowed: CpuSet
     ranks: tuple[Seat, ...]
     roles: Mapping[str, int] | None = None
-    """Role → CPUs of each device."""
+    """Role → CPUs of each device: just so many, where that is half of a core its other thread idles."""
     smt: Smt = "use"
     reserve: int | None = None
     """Cores kept on each node; None: one where there are eight."""
@@ -76,7 +77,7 @@ def make_balanced(machine: Machine, wish: BalancedWish) -> Made:
 
 
 def _torn(machine: Machine, shares: Sequence[Share]) -> int:
-    hot = [one.cpus for share in shares for one in share.roles if one.role in HOT]
+    hot = [one.cpus for share in shares for one in share.roles if one.role in HOT_ROLES]
     return sum(1 for cpus in hot if sum(1 for package in machine.packages if package.cpus & cpus) > 1)
 
 
@@ -117,7 +118,7 @@ def _planned(machine: Machine, wish: BalancedWish) -> _Rated:
 
 def _threads(smt: Smt, role: str, core: FreeCore) -> tuple[int, ...]:
     """The CPUs of a core that a role gets; what it does not get stays idle."""
-    alone = smt == "avoid" or (smt == "use" and role in HOT)
+    alone = smt == "avoid" or (smt == "use" and role in HOT_ROLES)
     return core.cpus[:1] if alone else core.cpus
 
 
@@ -127,13 +128,14 @@ def _share(machine: Machine, lot: Lot, pieces: Sequence[Piece], wish: BalancedWi
     for piece in sorted(pieces, key=_usual_order):
         role_smt: Smt = "pair" if is_lone and wish.smt == "use" else wish.smt
         cpus = [cpu for core in piece.cores for cpu in _threads(role_smt, piece.role, core)]
-        roles.append(RoleCpus(piece.role, CpuSet.of(cpus)))
+        asked = len(cpus) if wish.roles is None else wish.roles[piece.role]
+        roles.append(RoleCpus(piece.role, CpuSet.of(cpus[:asked])))
     start = running_on(lot, pieces)
     return Share(lot.seat, tuple(roles), memory_near(machine, start, with_cpus=wish.for_mindspore))
 
 
 def _usual_order(piece: Piece) -> tuple[int, str]:
-    return (HOT.index(piece.role) if piece.role in HOT else len(HOT)), piece.role
+    return by_heat(piece.role), piece.role
 
 
 def _scheduler(room: Room, pieces: Sequence[Sequence[Piece]]) -> CpuSet:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
+from numascope.plan.fullness import share_if_nearly_full
 from numascope.plan.make.deal import Lot
-from numascope.plan.make.made import Share, union
-from numascope.plan.make.near import NO_NODE, memory_near, node_words
+from numascope.plan.make.made import Share
+from numascope.plan.make.near import NO_NODE, has_no_nodes, memory_near, node_words
 from numascope.plan.make.room import Room
 from numascope.plan.make.seats import Seat, seats_words
 from numascope.plan.make.sizes import Piece
 from numascope.plan.resolve import PYNATIVE_QUEUES
-
-_FULL: Final = 0.1
-"""A node with less than this share of its memory to give is nearly full."""
 
 
 def running_on(lot: Lot, pieces: Sequence[Piece]) -> int:
@@ -45,10 +42,13 @@ def doubts(
 
 def _elsewhere(machine: Machine, shares: Sequence[Share]) -> Iterator[str]:
     """Memory that is not on the node of main's CPUs."""
+    if has_no_nodes(machine):
+        yield "memory is not bound: this kernel has no NUMA nodes"
+        return
     found: dict[tuple[int, CpuSet | None], list[Seat]] = {}
     for share in shares:
         main = next((one.cpus for one in share.roles if one.role == "main"), share.cpus)
-        nodes = CpuSet.of(machine.node_of[cpu] for cpu in main if cpu in machine.node_of)
+        nodes = machine.nodes_of(main)
         if nodes and (share.memory is None or share.memory.isdisjoint(nodes)):
             found.setdefault((nodes.first, share.memory), []).append(share.seat)
     for (node, memory), seats in found.items():
@@ -65,12 +65,9 @@ def _elsewhere(machine: Machine, shares: Sequence[Share]) -> Iterator[str]:
 def _full(machine: Machine, shares: Sequence[Share], cache_kib: Mapping[int, int]) -> Iterator[str]:
     for number in sorted(union(share.memory or EMPTY for share in shares)):
         node = machine.node(number)
-        if node is None or node.free_kib is None or not node.memory_kib:
-            continue
-        cache = cache_kib.get(number)
-        share = (node.free_kib + (cache or 0)) / node.memory_kib
-        if share < _FULL:
-            beside = "" if cache is not None else " and page cache that is not known"
+        share = None if node is None else share_if_nearly_full(node, cache_kib.get(number))
+        if share is not None:
+            beside = "" if number in cache_kib else " and page cache that is not known"
             yield f"node {number} has {share:.0%} of its memory free{beside}: bound ranks fail when it is full"
 
 

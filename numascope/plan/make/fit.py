@@ -11,7 +11,8 @@ from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.near import by_distance, distance_words, node_words
 from numascope.plan.make.room import FreeCore, Room, by_group
 from numascope.plan.make.seats import Seat, seats_words
-from numascope.plan.make.sizes import HOT, Piece
+from numascope.plan.make.sizes import Piece, by_heat
+from numascope.plan.objects import HOT_ROLES
 
 Width = Callable[[str, FreeCore], int]
 """How many CPUs of a core a role gets."""
@@ -32,11 +33,11 @@ def given_pieces(
 
     What a device's own lot cannot hold goes to the nearest cores that nobody took.
     """
-    order = sorted(roles, key=lambda role: (HOT.index(role) if role in HOT else len(HOT), -roles[role], role))
+    order = sorted(roles, key=lambda role: (by_heat(role), -roles[role], role))
     pieces: dict[int, list[Piece]] = {lot.seat.number: [] for lot in lots}
     taken: set[FreeCore] = set()
     far: dict[_Far, list[Seat]] = {}
-    for together in ([role for role in order if role in HOT], [role for role in order if role not in HOT]):
+    for together in ([role for role in order if role in HOT_ROLES], [role for role in order if role not in HOT_ROLES]):
         wanting: list[tuple[Lot, str]] = []
         for lot in lots:
             for role in together:
@@ -46,7 +47,7 @@ def given_pieces(
                     continue
                 taken.update(found)
                 pieces[lot.seat.number].append(Piece(role, found))
-                if role in HOT:
+                if role in HOT_ROLES:
                     _note_far(far, role, lot, found)
         for lot, role in wanting:
             found = _anywhere(machine, room, taken, lot, Wanted(role, roles[role], width))

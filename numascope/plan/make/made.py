@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.errors import NumascopeError
 from numascope.plan.make.seats import Seat
-
-WHOLE_PROCESS = "any"
 
 
 class NoPlanError(NumascopeError):
@@ -49,11 +46,3 @@ class Made(NamedTuple):
     torch_mode: str | None = None
     """The `--numa-binding` with which torchrun itself makes this very plan."""
     fixed_actors: bool = True
-
-
-def union(sets: Iterable[CpuSet]) -> CpuSet:
-    """All ids of all sets."""
-    bits = 0
-    for one in sets:
-        bits |= one.bits
-    return CpuSet(bits)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import Made, NoPlanError, RoleCpus, Share, union
+from numascope.plan.make.made import Made, NoPlanError, RoleCpus, Share
 from numascope.plan.make.msrun_doubts import doubts_of
-from numascope.plan.make.near import NO_NODE
+from numascope.plan.make.near import NO_NODE, has_no_nodes
 from numascope.plan.make.seats import Seat
 
 SchedulerBase = Literal["free", "global", "device0"]
@@ -39,6 +39,8 @@ def make_msrun(machine: Machine, wish: MsrunWish) -> Made:
     cpus = tuple(wish.allowed & machine.cpus.online)
     if not cpus:
         raise NoPlanError("none of the allowed CPUs is online here")
+    if has_no_nodes(machine):
+        raise NoPlanError("this kernel has no NUMA nodes, and the generator ends without any: take --policy balanced")
     nodes = near_nodes(machine, wish.seats) if wish.knows_nodes else None
     if nodes is None:
         nodes = _nodes_in_order(machine, wish.seats, notes)

@@ -17,8 +17,9 @@ def auto_cores(
 ) -> dict[int, CpuSet]:
     """Device of a worker → CPUs: an equal share of its node, counted by all devices; without their nodes equal runs of all CPUs.
 
-    `visible` is the sorted ASCEND_RT_VISIBLE_DEVICES, by which worker i has the i-th of these devices, and else device i. Empty where there are fewer CPUs than devices, or than workers where no device is seen: nobody is bound. NoPlanError where
-    msrun itself ends, which it does where the node of some devices is known and that of others is not.
+    `visible` is the sorted ASCEND_RT_VISIBLE_DEVICES, by which worker i has the i-th of these devices, and else device i.
+    Empty where there are fewer CPUs than devices, or than workers where no device is seen: nobody is bound. NoPlanError
+    where msrun itself ends, which it does where the node of some devices is known and that of others is not.
     """
     cpus = tuple(allowed & machine.cpus.online)
     each = len(cpus) // (len(seats) or workers)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.plan.make.lscpu import unread_nodes
-from numascope.plan.make.made import Share, union
+from numascope.plan.make.made import Share
 from numascope.plan.make.near import distance_words
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.machine.quirks import implicit_node
 
 NO_NODE: Final = -1
 """Where CPUs are counted that no node lists."""
@@ -28,8 +29,13 @@ def by_distance(machine: Machine, start: int | None, nodes: Iterable[int]) -> li
     return sorted(nodes, key=far)
 
 
+def has_no_nodes(machine: Machine) -> bool:
+    """Whether the kernel is one without NUMA support, which lists no nodes; the machine's node 0 then stands for all of it."""
+    return implicit_node() in machine.notes
+
+
 def memory_near(machine: Machine, node: int | None, *, with_cpus: bool = False) -> CpuSet | None:
-    """The nearest node with memory that this user may use; None where there is none, or nothing is known of nodes.
+    """The nearest node with memory that this user may use; None where there is none, nothing is known of nodes, or the kernel has none.
 
     `with_cpus` leaves out nodes that have memory only, at which MindSpore ends.
     """
@@ -39,7 +45,7 @@ def memory_near(machine: Machine, node: int | None, *, with_cpus: bool = False) 
         for one in machine.nodes
         if one.memory_kib != 0 and (not allowed or one.id in allowed) and (one.cpus or not with_cpus)
     ]
-    if node is None or node == NO_NODE or not able:
+    if node is None or node == NO_NODE or not able or has_no_nodes(machine):
         return None
     return CpuSet.of(by_distance(machine, node, able)[:1])
 

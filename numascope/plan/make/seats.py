@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
+from numascope.host.pci.names import AMD, NVIDIA
 from numascope.host.text import safe_text
 from numascope.machine.objects import Device, Machine
 from numascope.plan.objects import Note, NoteKind
@@ -111,24 +113,47 @@ def _seat_of(number: int, device: Device) -> Seat:
 def found_seats(
     machine: Machine, wanted_kinds: Sequence[str], ranks: int | None, allowed: CpuSet | None = None
 ) -> Seats:
-    """The machine's accelerators in PCI order, of one kind; without any, so many ranks dealt over the nodes. UsageError.
+    """The machine's accelerators in PCI order, of one kind and vendor; without any, so many ranks dealt over the nodes. UsageError.
 
+    A framework sees the devices of the one vendor that it was built for: beside eight GPUs of NVIDIA the one in an AMD
+    processor has no number.
     They are dealt by how many of the `allowed` CPUs each node has; None: of those that whoever looks may use.
     """
     kind = _kind_of(machine, wanted_kinds)
-    chosen = [one for one in machine.devices if one.kind == kind]
+    chosen = _of_one_vendor([one for one in machine.devices if one.kind == kind])
     if not chosen:
         return _dealt(machine, ranks, allowed)
     notes = []
     if len(chosen) > 1:
         text = f"devices are numbered by PCI address: where {kind} 0 is another, give --device 0=ADDRESS"
         notes.append(Note(None, text, _BY_ADDRESS))
-    others = [one.address for one in machine.devices if one.kind in _KINDS and one.kind != kind]
+    others = [one for one in machine.devices if one.kind in _KINDS and not _are_alike(one, chosen[0])]
     if others:
-        kinds = ", ".join(sorted({one.kind for one in machine.devices if one.address in others}))
-        text = f"only the kind {kind} is planned, not {kinds} {', '.join(others[:4])}: name others with --device"
+        kinds = ", ".join(sorted({_kind_words(one) for one in others}))
+        names = ", ".join(one.address for one in others[:4])
+        text = f"only the kind {_kind_words(chosen[0])} is planned, not {kinds} {names}: name others with --device"
         notes.append(Note(None, text, _OF_ONE_KIND))
     return Seats(tuple(_seat_of(number, device) for number, device in enumerate(chosen[:MOST_SEATS])), tuple(notes))
+
+
+def own_seats(machine: Machine, wanted_kinds: Sequence[str]) -> Seats:
+    """As `found_seats`, and no seats on a machine without accelerators."""
+    return found_seats(machine, wanted_kinds, None) if has_accelerator(machine) else Seats(())
+
+
+def _of_one_vendor(devices: Sequence[Device]) -> list[Device]:
+    """Those of the vendor with most; of as many, of that which sells them apart from processors."""
+    counts = Counter(one.vendor_id for one in devices)
+    best = max(counts, key=lambda vendor: (counts[vendor], vendor == NVIDIA, vendor == AMD), default=None)
+    return [one for one in devices if one.vendor_id == best]
+
+
+def _are_alike(one: Device, other: Device) -> bool:
+    return (one.kind, one.vendor_id) == (other.kind, other.vendor_id)
+
+
+def _kind_words(device: Device) -> str:
+    return device.kind if device.vendor is None else f"{device.vendor} {device.kind}"
 
 
 def has_accelerator(machine: Machine) -> bool:

@@ -7,14 +7,16 @@ from typing import Final, NamedTuple
 
 from numascope.plan.make.deal import Lot
 from numascope.plan.make.room import FreeCore, by_group
-
-HOT: Final = ("main", "runtime", "pynative", "autograd")
-"""Roles on whose latency the device waits; they are alone on their cores."""
-
+from numascope.plan.objects import HOT_ROLES
 
 _LEAST_MAIN: Final = 3
 _LEAST_DATA: Final = 3
 """Cores that main and the data loading keep where each actor has one of its own."""
+
+
+def by_heat(role: str) -> int:
+    """A key to sort roles by: the hottest first, those on which nothing waits last."""
+    return HOT_ROLES.index(role) if role in HOT_ROLES else len(HOT_ROLES)
 
 
 class Piece(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.host.pci.address import PCI_DIRECTORY
 from numascope.host.system.lists import CPU_DIRECTORY
 from numascope.machine.objects import Device, Machine
-from numascope.plan.make.made import NoPlanError, union
+from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.seats import Seat
 
 MODES: Final = ("node", "socket", "exclusive", "core-complex")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import CpuSet, union
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import WHOLE_PROCESS, Made, NoPlanError, RoleCpus, Share, union
+from numascope.plan.make.made import Made, NoPlanError, RoleCpus, Share
 from numascope.plan.make.near import by_distance
 from numascope.plan.make.seats import Seat, Seats
 from numascope.plan.make.torch_modes import TorchError, TorchView
-from numascope.plan.objects import Note, NoteKind
+from numascope.plan.objects import WHOLE_PROCESS, Note, NoteKind
 
 _NODE_UNTOLD: Final = NoteKind(
     "reading", "info", "bind by launch lines with the node given: numascope plan make --device"
@@ -124,8 +124,9 @@ def _doubts(view: TorchView, wish: TorchWish, shares: Sequence[Share]) -> list[N
         names = ", ".join(str(seat.number) for seat in unknown)
         text = f"the kernel knows no node of device {names}: torch takes node 0{advice}"
         found.append(Note(None, text, _NODE_UNTOLD))
-    seen = {one.address for one in view.machine.devices if one.kind == "gpu"}
     given = {seat.address for seat in view.seats}
+    vendors = {one.vendor_id for one in view.machine.devices if one.address in given}
+    seen = {one.address for one in view.machine.devices if one.kind == "gpu" and one.vendor_id in vendors}
     if given < seen and None not in given:
         text = (
             f"torch counts every device that it sees, {len(seen)} here: it makes this plan where CUDA_VISIBLE_DEVICES names "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.rankfile import logical_cores
-from numascope.plan.make.made import RoleCpus, union
+from numascope.plan.make.made import RoleCpus
 from numascope.plan.write.launch import PLACEHOLDER
 from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import Outline, Part, Setting

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from numascope.cpuset import CpuSet
 from numascope.host.text import safe_text
 from numascope.machine.objects import Machine
 from numascope.plan.make.made import Made
 from numascope.plan.objects import MemoryPolicy
 from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import Outline, Part, Setting, outline_of_made
+from numascope.plan.write.reduce import first_preferred
 
 PLACEHOLDER: Final = ("COMMAND",)
 
@@ -87,15 +87,16 @@ def _as_script(command: Sequence[str]) -> Sequence[str]:
 
 
 def torchrun_text(outline: Outline, setting: Setting) -> str:
-    """The script for `torchrun --no-python SCRIPT COMMAND`."""
+    """The script for `torchrun --no-python SCRIPT COMMAND`; where the devices are not the first ones its comment says which they are."""
     return "\n".join([*_script(outline.parts, setting.command), ""])
 
 
 def _script(parts: Sequence[Part], command: Sequence[str]) -> list[str]:
     shown = safe_text(shlex.join(command or PLACEHOLDER))  # on one line: what follows a line break is no comment
+    devices = " ".join([*_visible("CUDA_VISIBLE_DEVICES", parts), ""])
     lines = [
         "#!/bin/sh",
-        f"# torchrun --nproc-per-node={len(parts)} --no-python ./THIS-FILE {shown}",
+        f"# {devices}torchrun --nproc-per-node={len(parts)} --no-python ./THIS-FILE {shown}",
         'case "$LOCAL_RANK" in',
     ]
     lines += [
@@ -113,12 +114,12 @@ def msrun_text(outline: Outline, setting: Setting) -> str:
     """
     core = {_key(part): str(part.cpus).split(",") if part.cpus and part.nodes is None else [] for part in outline.parts}
     numa = {_key(part): [] if part.memory is None else str(part.memory).split(",") for part in outline.parts}
-    devices = [part.subject.device for part in _devices(outline)]
+    devices = _devices(outline)
     for section in (core, numa):
         if not section.get("scheduler", True):
             del section["scheduler"]  # only workers are matched by position
-    words = [] if devices == list(range(len(devices))) else [f"ASCEND_RT_VISIBLE_DEVICES={','.join(map(str, devices))}"]
-    words += [
+    words = [
+        *_visible("ASCEND_RT_VISIBLE_DEVICES", devices),
         "msrun",
         *([f"--{name}={len(devices)}" for name in ("worker_num", "local_worker_num")] if devices else []),
     ]
@@ -127,22 +128,20 @@ def msrun_text(outline: Outline, setting: Setting) -> str:
     return shlex.join([*words, *(setting.command or PLACEHOLDER)]) + "\n"
 
 
+def _visible(variable: str, parts: Sequence[Part]) -> list[str]:
+    """The variable before a launcher's line that makes these devices those of its ranks, where they are not the first ones."""
+    numbers = [part.subject.device for part in parts]
+    return [] if numbers == list(range(len(numbers))) else [f"{variable}={','.join(map(str, numbers))}"]
+
+
 def _key(part: Part) -> str:
     return str(part.subject)
 
 
 def settle_numactl(outline: Outline, machine: Machine, losses: Losses) -> Outline:
-    """`--preferred` takes one node, the first of several, which is the one that the kernel heeds (mm/mempolicy.c, mpol_new_preferred)."""
+    """`--preferred` takes one node (numactl(8))."""
     del machine
-    parts = []
-    for part in outline.parts:
-        settled = part
-        if part.policy == "preferred" and part.memory is not None and len(part.memory) > 1:
-            first = CpuSet.of((part.memory.first,))
-            losses.memory(part.subject, part.memory, "numactl prefers one node, the first is written")
-            settled = part._replace(memory=first)
-        parts.append(settled)
-    return outline._replace(parts=tuple(parts))
+    return first_preferred(outline, "numactl", losses)
 
 
 def numactl_doubts(outline: Outline) -> Sequence[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from numascope.cpuset import CpuSet
+from numascope.cpuset import CpuSet, union
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import Made, RoleCpus, union
+from numascope.plan.make.made import Made, RoleCpus
 from numascope.plan.objects import SCHEDULER, MemoryPolicy, Place, Plan, Subject
 from numascope.plan.resolve import rule_cpus
 
@@ -49,7 +49,6 @@ class Setting(NamedTuple):
     machine: Machine
     command: tuple[str, ...] = ()
     indent: int = 2
-    torch_mode: str | None = None
 
 
 Places = Mapping[tuple[Subject, str], Place]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import WHOLE_PROCESS, RoleCpus
-from numascope.plan.objects import MemoryPolicy, Subject
+from numascope.plan.make.made import RoleCpus
+from numascope.plan.objects import PROCESS_ROLES, WHOLE_PROCESS, MemoryPolicy, Subject
 from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import MEMORY, Outline, Part, Setting
-
-_PROCESS: Final = frozenset({"main", WHOLE_PROCESS})
-"""Roles that the process itself has, so that everything inherits from them."""
 
 BIND_ONLY: Final[tuple[MemoryPolicy, ...]] = ("bind",)
 NUMACTLS: Final[tuple[MemoryPolicy, ...]] = (
@@ -44,6 +42,8 @@ class Form(NamedTuple):
     fixes_actors: bool = False
     memory_alone: bool = False
     """It can bind memory without CPUs."""
+    has_command: bool = True
+    """Its text starts the ranks, or says how, and so has a place for their command."""
     settle: Callable[[Outline, Machine, Losses], Outline] | None = None
     """What is peculiar to it."""
     doubts: Callable[[Outline], Sequence[str]] | None = None
@@ -90,11 +90,23 @@ def as_whole(part: Part, reader: str, losses: Losses) -> tuple[RoleCpus, ...]:
     if not part.roles:
         return ()
     names = {one.role for one in part.roles}
-    is_of_process = not names.isdisjoint(_PROCESS)
+    is_of_process = not names.isdisjoint(PROCESS_ROLES)
     for one in part.roles:
         if one.cpus != part.cpus or not is_of_process:
             losses.role(part.subject, one, f"{reader} binds a rank as a whole, to all its CPUs")
     return (RoleCpus(WHOLE_PROCESS, part.cpus, part.nodes),)
+
+
+def first_preferred(outline: Outline, reader: str, losses: Losses) -> Outline:
+    """Of several preferred nodes the first, which is the one that the kernel heeds (mm/mempolicy.c, mpol_new_preferred)."""
+    parts = []
+    for part in outline.parts:
+        settled = part
+        if part.policy == "preferred" and part.memory is not None and len(part.memory) > 1:
+            losses.memory(part.subject, part.memory, f"{reader} prefers one node, the first is written")
+            settled = part._replace(memory=CpuSet.of((part.memory.first,)))
+        parts.append(settled)
+    return outline._replace(parts=tuple(parts))
 
 
 def _named(part: Part, form: Form, known: Sequence[str], losses: Losses) -> tuple[RoleCpus, ...]:

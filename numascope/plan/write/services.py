@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from numascope.cpuset import union
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import union
 from numascope.plan.objects import MemoryPolicy
 from numascope.plan.write.launch import PLACEHOLDER
+from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import Outline, Part, Setting
+from numascope.plan.write.reduce import first_preferred
 
 _NUMA_POLICIES: Final[Mapping[MemoryPolicy, str]] = {
     "bind": "bind", "preferred": "preferred", "interleave": "interleave", "local": "local",
@@ -43,6 +45,12 @@ def _properties(part: Part) -> list[str]:
     return properties
 
 
+def settle_systemd(outline: Outline, machine: Machine, losses: Losses) -> Outline:
+    """A unit whose NUMAMask names several preferred nodes ends 242 before it starts (systemd, numa_policy_is_valid)."""
+    del machine
+    return first_preferred(outline, "systemd", losses)
+
+
 def container_text(outline: Outline, tool: str, setting: Setting) -> str:
     """`docker run --cpuset-cpus=… --cpuset-mems=… IMAGE COMMAND` for each rank; podman takes the same."""
     lines = []
@@ -66,7 +74,7 @@ def kubernetes_text(outline: Outline, setting: Setting) -> str:
     most = max((len(part.cpus) for part in outline.parts), default=0)
     per_core = max((len(core.cpus) for core in setting.machine.cores), default=1)
     whole = -(-most // per_core) * per_core
-    spans = any(len(_nodes(part, setting.machine)) > 1 for part in outline.parts)
+    spans = any(len(setting.machine.nodes_of(part.cpus)) > 1 for part in outline.parts)
     rest = setting.machine.cpus.online - union(part.cpus for part in outline.parts)
     lines = [
         "# kubelet configuration: whole cores to each container, of one NUMA node, with its memory",
@@ -91,10 +99,6 @@ def kubernetes_text(outline: Outline, setting: Setting) -> str:
         f'      requests: {{cpu: "{whole}", memory: MEMORY}}', f'      limits: {{cpu: "{whole}", memory: MEMORY}}',
     ]  # fmt: skip
     return "\n".join([*lines, ""])
-
-
-def _nodes(part: Part, machine: Machine) -> set[int]:
-    return {machine.node_of[cpu] for cpu in part.cpus if cpu in machine.node_of}
 
 
 def _quoted(word: str) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
 from numascope.plan.dialects import torch_npu, vllm
-from numascope.plan.make.made import WHOLE_PROCESS, RoleCpus
+from numascope.plan.make.made import RoleCpus
+from numascope.plan.objects import WHOLE_PROCESS
 from numascope.plan.write.launch import PLACEHOLDER
 from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import MEMORY, Outline, Part, Setting
@@ -90,7 +91,7 @@ def settle_vllm(outline: Outline, machine: Machine, losses: Losses) -> Outline:
                 losses.role(part.subject, one, "vLLM binds a rank to the CPUs of its OpenMP threads")
             elif one.nodes is not None:
                 losses.nodes(part.subject, one)
-        nodes = CpuSet.of({machine.node_of[cpu] for cpu in cpus if cpu in machine.node_of}) or None
+        nodes = machine.nodes_of(cpus) or None
         if part.memory is not None and (part.memory != nodes or part.policy != "bind"):
             losses.memory(part.subject, part.memory, "vLLM binds it to the nodes of its CPUs")
         roles = (RoleCpus(WHOLE_PROCESS, cpus), RoleCpus("omp", cpus))

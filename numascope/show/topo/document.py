@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 
 from numascope import __version__
 from numascope.machine.objects import Cpus, Device, Group, Machine
-from numascope.show.document import Document, set_or_null
+from numascope.show.document import Document, set_or_null, source_of
 
 SCHEMA = "numascope.topo/1"
 
@@ -16,7 +16,7 @@ def topo_document(machine: Machine) -> Document:
     return {
         "schema": SCHEMA,
         "numascope": __version__,
-        "source": {"root": "/", "live": True} if machine.source == "live" else {"root": machine.source, "live": False},
+        "source": source_of(machine),
         "partial": machine.partial,
         "notes": list(machine.notes),
         "part": None if machine.part is None else {"nodes": str(machine.part.nodes)},

@@ -111,7 +111,7 @@ def test_a_number_for_the_scheduler_s_main_ends_msrun_before_anybody_starts() ->
 def test_without_a_node_of_cpus_and_memory_a_mode_of_nodes_ends_msrun() -> None:
     problem = judged(memory({"device0": 0}), BOX._replace(nodes=CpuSet())).first("checks")
     assert problem is not None
-    assert (problem.kind, problem.is_host) == ("RuntimeError", True)
+    assert problem.kind == "RuntimeError"
 
 
 def test_nothing_is_held_against_a_plan_on_a_host_of_which_nothing_is_known() -> None:
@@ -153,3 +153,26 @@ def test_any_document_is_judged(document: dict[str, object]) -> None:
     judgement = judge(read, BOX)
     assert outcome_words(judgement)
     assert all(ids <= CpuSet.parse("0-1") for one in judgement.affinities.values() for ids in one.modules.values())
+
+
+@pytest.mark.parametrize(
+    ("written", "bound", "tool"),
+    [("\uff10-1", None, "taskset"), ("0,\t1", None, "taskset"), ("+0", None, "taskset"), ("0_1", {"device0": 0}, "numactl"),
+     ("0\t", {"device0": 0}, "numactl"), (" 0 - 1 ", None, None), ("+0", {"device0": 0}, None), ("\t0", {"device0": 0}, None)],
+)  # fmt: skip
+def test_a_list_that_mindspore_takes_and_its_tool_does_not_ends_the_rank(
+    written: str, bound: dict[str, object] | None, tool: str | None
+) -> None:
+    """As taskset of util-linux 2.38 and numactl 2.0.16 did."""
+    entry = {"main": written}
+    judgement = judged(cpus({"device0": entry}) if bound is None else memory(bound, entry))
+    problem = judgement.first("runs")
+    assert (problem and problem.kind) == tool
+    assert judgement.first("checks", "starts", "binds") is None
+    if tool is not None:
+        assert f"; {tool} then ends one of them" in outcome_words(judgement)
+
+
+def test_a_key_that_nobody_looks_up_is_no_rank() -> None:
+    found = judged(cpus({"device00": {"main": "0"}, "device0": {"main": "1"}}))
+    assert outcome_words(found) == "accept it, bind 1 rank at the start"

@@ -8,6 +8,7 @@ from shapes import Shape, machine
 
 from numascope.cpuset import CpuSet
 from numascope.machine.objects import Machine
+from numascope.machine.quirks import implicit_node
 from numascope.plan.check.objects import CheckFinding, HostFacts
 
 PLAIN = Shape(2, 2, 2, 4)
@@ -27,12 +28,12 @@ REFUSAL = "numactl refuses the whole list, and the rank ends with its usage text
     ("text", "severity", "outcome"),
     [
         ("numactl -C 0-3,40 a", "error", REFUSAL),
-        ("taskset -c 0-3,40 a", "warning", "the kernel leaves them out without a word"),
+        ("taskset -c 0-3,40 a", "warning", "the kernel leaves them out silently"),
         ("taskset -c 40 a", "error", "nothing is left: the kernel refuses (EINVAL), and the rank does not start"),
         ("srun --cpu-bind=map_cpu:40 a", "error", "srun ends the step: CPU binding outside of job step allocation"),
         ("VLLM_CPU_OMP_THREADS_BIND=0-3,40", "error", "vLLM ends: it pins a thread to each CPU of the list"),
         ("CPU_AFFINITY_CONF=1,npu0:30-40", "warning", "torch_npu then binds nobody, of no device, unless force:1 is given"),
-        ("CPU_AFFINITY_CONF=1,npu0:30-40,force:1", "warning", "the kernel leaves them out without a word"),
+        ("CPU_AFFINITY_CONF=1,npu0:30-40,force:1", "warning", "the kernel leaves them out silently"),
         ("msrun --bind_core='{\"device0\":[\"0-40\"]}' a", "error", "MindSpore ends before it starts anybody"),
         ('{"affinity_config": {"device_0": {"affinity_cpu_list": ["0-40"]}}}', "error", "set_cpu_affinity ends the program with RuntimeError"),
         ('{"numascope": 1, "bind_config": {"bind_cpu_mode": "cpu"}, "bind_cpu": {"device0": {"any": "0-40"}}}', "error",
@@ -135,6 +136,7 @@ def test_queues_and_actors_are_counted_wherever_mindspore_binds_them() -> None:
 def test_of_torch_npu_s_slices_those_that_are_named_are_held_against_each_other() -> None:
     """Device 1 would get CPUs 16-31 where it is not named; whether a rank is started there is not said."""
     assert "overlap" not in dict(rules(checked_text("CPU_AFFINITY_CONF=1,npu0:16-23", SERVER).findings))
+    assert "overlap" not in dict(rules(checked_text("CPU_AFFINITY_CONF=npu0:16-23,1", SERVER).findings))
     assert one("CPU_AFFINITY_CONF=1,npu0:0-15,npu1:15-31", "overlap").text == "device1 and device0 share 1 CPU: 15"
     assert [one[2] for one in told(checked_text("CPU_AFFINITY_CONF=1", SERVER).findings) if one[0] == "dev-far"] == []
 
@@ -159,3 +161,48 @@ def test_each_isolated_cpu_of_vllm_s_list_has_its_thread() -> None:
     apart = machine(PLAIN, isolated="2-3")
     assert one("VLLM_CPU_OMP_THREADS_BIND=0-3", "cpu-isolated", apart).severity == "info"
     assert one("numactl -C 0-3 a", "cpu-isolated", apart).severity == "warning"
+
+
+def test_lines_of_several_tools_are_each_held_to_their_own() -> None:
+    """As the programs did under `taskset -c 0`: taskset goes past the mask of its launcher, `numactl --all` too."""
+    narrow = CpuSet.parse("0-1")
+    for line in ("numactl -m 0 taskset -c 0-3 a", "numactl --all -C 0-3 a", "numactl -l a; taskset -c 0-3 b"):
+        assert "numactl-refuses" not in dict(rules(checked_text(line, SERVER, mask=narrow).findings)), line
+    both = "numactl -m 0 taskset -c 0-3 a\nnumactl -C 16-19 b"
+    refused = [
+        finding for finding in checked_text(both, SERVER, mask=narrow).findings if finding.rule == "numactl-refuses"
+    ]
+    assert [str(place) for finding in refused for place in finding.places] == ["plan:2:12"]
+    absent = [
+        finding
+        for finding in checked_text("numactl -C 0,40 a\ntaskset -c 1,41 b", SERVER).findings
+        if finding.rule == "cpu-absent"
+    ]
+    assert [(finding.severity, finding.evidence[-1]) for finding in absent] == [
+        ("error", REFUSAL),
+        ("warning", "the kernel leaves them out silently"),
+    ]
+
+
+def test_each_tool_that_a_line_needs_is_looked_for() -> None:
+    bare = HostFacts(tools={"numactl": True, "taskset": False})
+    assert one("numactl -m 0 taskset -c 0-3 a", "tool-missing", host=bare).text == "taskset is not installed"
+    bare = HostFacts(tools={"numactl": False, "taskset": True})
+    assert one("numactl -m 0 taskset -c 0-3 a", "tool-missing", host=bare).text == "numactl is not installed"
+
+
+def test_a_kernel_without_nodes_ends_numactl_and_what_msrun_would_do_by_it() -> None:
+    flat = machine(Shape(1, 1, 1, 8))
+    flat = flat._replace(notes=(implicit_node(),))
+    assert one("numactl -C 0-3 a", "node-absent", flat).severity == "error"
+    assert one("numactl -m 0 taskset -c 0-3 a", "node-absent", flat).places[0].column == 12
+    assert "node-absent" not in dict(rules(checked_text("taskset -c 0-3 a", flat).findings))
+    by_node = one('msrun --bind_numa=\'{"device0":["0"]}\' a', "node-absent", flat)
+    assert (by_node.severity, by_node.text) == (
+        "warning", "this kernel has no NUMA nodes: msrun then binds nobody by --bind_numa, and says so in its log",
+    )  # fmt: skip
+    found = checked(document({"device0": 0}, mode="numa"), flat)
+    assert found.outcome == (
+        "refuse it before it starts anybody: the kernel tells of no node with CPUs and memory (RuntimeError)"
+    )
+    assert checked(document({"device0": {"main": "0-3"}}), flat).outcome == "accept it, bind 1 rank at the start"

@@ -49,7 +49,7 @@ def test_notes_with_different_remedies_are_findings_of_their_own() -> None:
     assert [(one.text, one.remedy) for one in found] == [("one", "mend it"), ("other", "remove it")]
 
 
-@pytest.mark.parametrize(("place", "shown"), [(None, "plan:1:1"), ("plan --bind_core", "plan --bind_core:1:1")])
+@pytest.mark.parametrize(("place", "shown"), [(None, "plan:1:1"), ("other", "other:1:1")])
 def test_a_note_on_a_whole_file_is_told_of_its_beginning(place: str | None, shown: str) -> None:
     (found,) = findings_of(Note(place, "odd", ODD))
     assert ([str(one) for one in found.places], found.text) == ([shown], "odd")
@@ -143,7 +143,7 @@ def test_core_options_beside_a_bind_json_are_to_be_removed_and_its_null_to_be_em
     document = '{"bind_config":{"bind_cpu_mode":"cpu"},"bind_cpu":{"device0":{"main":"0-3","runtime":null}}}'
     found = checked_text(f"msrun --bind_core='{{}}' --bind_numa='{document}' a", SERVER).findings
     remedies = {one.rule: one.remedy for one in found}
-    assert (remedies["no-effect"], remedies["unbound"]) == ("remove it", 'write "" for no CPUs')
+    assert (remedies["no-effect"], remedies["affinity-refuses"]) == ("remove it", 'write "" for no CPUs')
 
 
 def test_what_torch_does_with_devices_that_the_user_does_not_name_is_told_with_how_to_hide_them() -> None:
@@ -153,3 +153,14 @@ def test_what_torch_does_with_devices_that_the_user_does_not_name_is_told_with_h
     (found,) = noted(plan, ())
     assert found.text.startswith("torch counts every device that it sees, 2 here")
     assert (found.severity, found.remedy) == ("info", "hide the others: CUDA_VISIBLE_DEVICES of the launcher")
+
+
+def test_memory_that_a_device_does_not_bind_is_told_once_whatever_else_is_told_of_memory() -> None:
+    own = """{"numascope": 1, "bind_config": {"bind_cpu_mode": "cpu", "bind_memory_mode": "numa"},
+"bind_cpu": {"device0": {"main": "0-3"}, "device1": {"main": "4-7"}, "device2": {}}, "bind_memory": {"device0": 7}}"""
+    memory = [one for one in checked_text(own, SERVER).findings if "device" in one.text and "emory" in one.text]
+    assert sorted((one.rule, one.text) for one in memory) == [
+        ("mem-absent", "memory of device0 is bound to node 7, which is not here"),
+        ("mem-missing", '"bind_memory" has no "device1", and "bind_memory_mode" is "numa"'),
+        ("reading", 'device2 has no entry in "bind_memory": its memory is not bound'),
+    ]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+
+import pytest
 from plan_questions import document, question, rules, told
 from shapes import GIB_KIB, Shape, machine
 
@@ -14,6 +17,7 @@ from numascope.plan.check.siblings import paired_cores, split_cores
 from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
+from numascope.plan.objects import HOT_ROLES
 
 PLAIN = Shape(2, 2, 2, 4)
 """Two packages of two nodes, each of two L3s of four cores: node 0 is 0-7, node 1 is 8-15, node 2 is 16-23, node 3 is 24-31."""
@@ -134,6 +138,12 @@ def test_a_role_is_told_by_its_widest_reach_where_one_part_would_hold_it() -> No
     ]
 
 
+@pytest.mark.parametrize(("role", "severity"), [*((role, "warning") for role in HOT_ROLES), ("loader", "info")])
+def test_the_roles_that_a_balanced_plan_takes_for_hot_are_hot_here_too(role: str, severity: str) -> None:
+    own = {"numascope": 1, **json.loads(one(**{role: "7,24"}))}
+    assert rules(spread_roles(question(json.dumps(own).encode(), SERVER))) == [("spread-package", severity)]
+
+
 def test_a_role_that_no_smaller_part_holds_is_not_spread() -> None:
     assert spread_roles(question(one(main="0-7"), SERVER)) == ()
     assert rules(spread_roles(question(one(main="0-8"), SERVER))) == []
@@ -157,7 +167,7 @@ def test_a_node_without_memory_or_without_cpus_is_refused() -> None:
     errors = [text for _, severity, text in told(bound_memory(question(plan, odd))) if severity == "error"]
     assert errors == [
         "memory of device1 is bound to node 9, which is not here",
-        "memory of device0 is bound to node 1, which has none",
+        "memory of device0 is bound to node 1, which has no memory",
         "memory of device0 is bound to node 4, which has no CPU",
     ]
 
@@ -211,7 +221,7 @@ def test_too_few_cpus_for_the_actors_are_a_warning_where_idle_cores_would_do() -
     assert told(found) == [
         ("few-actors", "warning", "runtime of device0 has 3 CPUs for 5 threads, which take one each in turn")
     ]
-    assert found[0].evidence == ("on CPU 0: ActorThread_0, resize_queue",)
+    assert found[0].evidence == ("on CPU 0: the first actor, resize_queue",)
     full = question(one(main="4-7", runtime="0-2", minddata="3"), SERVER)
     assert rules(few_cpus(full)) == [("few-actors", "info")]
     assert few_cpus(question(one(main="5-7", runtime="0-4"), SERVER)) == ()

@@ -72,7 +72,7 @@ def test_taskset_takes_masks_lists_and_strides() -> None:
 def test_numactl_that_starts_taskset_binds_memory_and_these_cpus() -> None:
     plan = plan_in("numactl -m 1 -C 0-3 taskset -c 2 a")
     assert (given_cpus(plan), memory(plan)) == ({"device0 any": "2"}, {"device0": "bind 1"})
-    assert notes(plan) == ['1:32: the second tool in this line: what it binds to holds, not "0-3"']
+    assert notes(plan) == ['1:32: two tools in this line bind to CPUs: the second one\'s hold, not "0-3"']
 
 
 def test_relative_and_inverted_lists_are_of_the_allowed_cpus() -> None:

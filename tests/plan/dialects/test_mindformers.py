@@ -6,10 +6,16 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan.dialects.reading import given_cpus, notes, plan_in, refusal
+from plan.dialects.reading import HOST, given_cpus, notes, plan_in, refusal
+from plan_questions import checked_text
 
+from numascope.observe.roles import Role
 from numascope.plan.dialects import yaml_part
+from numascope.plan.objects import Subject
+from numascope.plan.owners import owners_of
 from numascope.plan.positions import Value
+from numascope.plan.reasons import why_cpu
+from numascope.plan.resolve import PYNATIVE_QUEUES, Member, resolve
 
 MINDFORMERS = """# a model
 context:
@@ -137,8 +143,8 @@ def test_keys_that_mindformers_lets_pass_but_never_looks_up_are_for_nobody() -> 
     )
     assert plan.rules == ()
     assert notes(plan)[:2] == [
-        '2:3: MindFormers looks for device_0 and so on: "device_00" is for nobody',
-        '3:3: MindFormers looks for device_0 and so on: "npu_1" is for nobody',
+        '2:3: MindFormers looks for device_0, device_1 and so on: no rank reads "device_00"',
+        '3:3: MindFormers looks for device_0, device_1 and so on: no rank reads "npu_1"',
     ]
     assert "device_2 has no affinity_cpu_list" in notes(plan)[2]
 
@@ -242,3 +248,19 @@ def test_a_hostile_file_ends_at_the_first_thing_that_is_too_much(
 ) -> None:
     monkeypatch.setattr(yaml_part, "_LOADER", loader)
     assert problem in refusal(text, dialect="mindformers")
+
+
+def test_positions_out_of_order_and_repeated_are_taken_as_they_are_written() -> None:
+    """As MindSpore 2.10 did: frontend_queue on CPU 1, backend_queue on 0, bprop_queue on 0."""
+    text = '{"affinity_config": {"device_0": {"affinity_cpu_list": ["4-7"], "module_to_cpu_dict": {"pynative": [1, 0, 1, 0]}}}}'
+    plan = plan_in(text)
+    assert given_cpus(plan) == {"device0 pynative": "4-5"}
+    queues = [Member(name, Role("pynative", "named", ""), is_main=False, in_top=True) for name in PYNATIVE_QUEUES]
+    found = resolve(plan, HOST, Subject(0), "mindspore", queues, None)
+    assert [str(one.cpus) for one in found if one is not None] == ["5", "4", "5", "4"]
+    assert "few-queues" not in {one.rule for one in checked_text(text, HOST).findings}
+    owners = owners_of(plan, HOST, ())
+    assert [one for one in why_cpu(owners, 5) if "position" in one] == [
+        "by position 0 it holds frontend_queue",
+        "by position 2 it holds launch_queue",
+    ]

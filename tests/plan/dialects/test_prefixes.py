@@ -69,7 +69,7 @@ def test_every_spelling_that_the_tool_takes(text: str, cpus: str) -> None:
         ("taskset --cpu-list=0 a", "taskset binds nothing with"),
         ("taskset -cp 0 700", "taskset -p binds a process that runs already"),
         ("taskset --pid 700", "taskset -p binds a process that runs already"),
-        ("numactl -C $CPUS a", '"$CPUS" is for the shell to work out'),
+        ("numactl -C $CPUS a", '"$CPUS" is known to the shell alone'),
     ],
 )
 def test_every_spelling_that_the_tool_or_the_reader_refuses(text: str, problem: str) -> None:
@@ -132,9 +132,9 @@ def test_a_loop_over_numbers_is_a_line_for_each(text: str) -> None:
     [
         (
             "for i in $LIST; do numactl -N $i a & done",
-            "1:10: this loop is for the shell to work out: write its numbers out",
+            "1:10: what this loop goes over is known to the shell alone: write its numbers out",
         ),
-        ("for ((i=0;i<8;i++)); do numactl -N $((i/4)) a & done", '1:36: "$((i/4))" is for the shell to work out'),
+        ("for ((i=0;i<8;i++)); do numactl -N $((i/4)) a & done", '1:36: "$((i/4))" is known to the shell alone'),
         ("for i in {0..9999}; do numactl -N 0 a & done", "1:1: loops of more than 4096 turns"),
         ("for i in 0; do " * 5 + "numactl -N 0 a" + "; done" * 5, "or in more than 4 loops"),
     ],
@@ -145,7 +145,9 @@ def test_a_loop_that_only_a_shell_can_work_out(text: str, problem: str) -> None:
 
 def test_a_rank_that_only_a_shell_can_work_out_is_told() -> None:
     plan = plan_in("while read r; do LOCAL_RANK=$r numactl -C 0 a; done")
-    assert notes(plan) == ['1:18: "LOCAL_RANK=$r" is for the shell to work out: device0 by its place']
+    assert notes(plan) == [
+        '1:18: "LOCAL_RANK=$r" is known to the shell alone: taken for device0, by the order of the lines'
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_what_stands_before_a_tool_does_not_hide_it(before: str) -> None:
 
 def test_the_text_of_a_shell_is_read_too() -> None:
     plan = plan_in("bash -c 'cd /a && LOCAL_RANK=1 numactl -C 2 a'")
-    assert (given_cpus(plan), str(plan.rules[0].place)) == ({"device1 any": "2"}, "file:1:9")
+    assert (given_cpus(plan), str(plan.rules[0].place)) == ({"device1 any": "2"}, "file:1:43")
 
 
 def test_all_ranks_of_a_torchrun_behind_a_tool_inherit_from_it() -> None:

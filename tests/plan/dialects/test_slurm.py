@@ -126,3 +126,11 @@ srun --cpu-bind=${CPU_BIND} ./select_gpu ./a
     assert str(plan_in(lumi).rules[2].place) == "file:3:6"
     endless = "A=00000000\n" + "A=$A$A\n" * 40 + "srun --cpu-bind=mask_cpu:$A a"
     assert "expected a hexadecimal mask" in refusal(endless)
+
+
+def test_a_tool_that_each_task_begins_with_is_told_as_not_read() -> None:
+    found = notes(plan_in("srun -n 2 --exclusive --cpu-bind=map_cpu:0,1 numactl -m 0 ./a"))
+    assert found[-1] == (
+        "1:46: numactl behind srun is not read here: each task gets the CPUs and memory that it binds to, not srun's"
+    )
+    assert all("numactl" not in one for one in notes(plan_in("numactl -N 0 srun -n 2 --cpu-bind=map_cpu:0,1 ./a")))

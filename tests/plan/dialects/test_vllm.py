@@ -63,4 +63,4 @@ def test_auto_that_vllm_cannot_compute_is_refused_with_its_reason() -> None:
 
 def test_lists_that_do_not_fit_the_number_of_ranks_are_told_of() -> None:
     plan = plan_in("VLLM_CPU_OMP_THREADS_BIND='0-3|8-9' vllm serve m -tp 4")
-    assert notes(plan) == ["1:27: 2 lists for 4 ranks: vLLM ends, give each rank one"]
+    assert notes(plan) == ["1:28: 2 lists for 4 ranks: vLLM ends, give each rank one"]

@@ -13,8 +13,10 @@ from shapes import GIB_KIB, Shape, machine
 
 from numascope.cpuset import EMPTY, CpuSet
 from numascope.machine.objects import Cache, Core, CoreKind, Machine, Node
+from numascope.machine.quirks import implicit_node
 from numascope.plan.make.balanced import BalancedWish, make_balanced
 from numascope.plan.make.made import Made, NoPlanError
+from numascope.plan.make.msrun import MsrunWish, make_msrun
 from numascope.plan.make.seats import Seat, found_seats
 from numascope.plan.write.mindspore import mindspore_text
 
@@ -101,6 +103,14 @@ def test_hot_roles_have_the_fast_cores_and_every_device_some_of_them() -> None:
     assert [roles(two, device)["minddata"] for device in range(2)] == ["16-23", "24-31"]
 
 
+def test_the_core_that_is_kept_is_the_first_by_number_also_where_that_is_a_slow_one() -> None:
+    on = machine(Shape(1, 1, 1, 12), (0,))
+    kinds = (CoreKind(CpuSet.span(0, 3), None, 400, None), CoreKind(CpuSet.span(4, 11), None, 1024, None))
+    plan = made(on._replace(kinds=kinds))
+    assert str(plan.scheduler) == "0"
+    assert roles(plan, 0) == {"main": "6-11", "runtime": "4-5", "minddata": "1-3"}
+
+
 def test_eight_devices_of_one_package_load_data_on_the_other() -> None:
     plan = made(machine(Shape(2, 1, 1, 32, 2), (0,) * 8))
     assert roles(plan, 0) == {"main": "3-4", "runtime": "1-2", "minddata": "33-36,97-100"}
@@ -154,6 +164,24 @@ def test_for_mindspore_memory_is_bound_where_there_are_cpus_for_others_where_it_
     assert [str(share.memory) for share in made(on, for_mindspore=False).shares] == ["0", "3"]
 
 
+def test_memory_is_bound_to_no_node_that_the_cpuset_leaves_out() -> None:
+    on = machine(Shape(2, 1, 1, 8), (0, 1))._replace(nodes_allowed=CpuSet.of((0,)))
+    plan = made(on)
+    assert [str(share.memory) for share in plan.shares] == ["0", "0"]
+    assert plan.notes[0] == "device 1 (0000:01:00.0): node 1 has no memory to use, node 0 is next"
+    assert serious(plan, on) == []
+
+
+def test_on_a_kernel_without_numa_nodes_no_memory_is_bound() -> None:
+    on = machine(Shape(1, 1, 1, 8), (0,))._replace(notes=(implicit_node(),))
+    plan = made(on)
+    assert plan.shares[0].memory is None
+    assert plan.notes[0] == "memory is not bound: this kernel has no NUMA nodes"
+    assert serious(plan, on) == []
+    with pytest.raises(NoPlanError, match="this kernel has no NUMA nodes"):
+        make_msrun(on, MsrunWish(on.cpus.online, (plan.shares[0].seat,)))
+
+
 def test_where_only_nodes_without_cpus_have_memory_mindspore_binds_none() -> None:
     on = with_memory(with_memory_nodes(machine(Shape(1, 1, 1, 8), (0,))), {0: 0})
     plan = made(on)
@@ -191,6 +219,8 @@ def test_the_core_kept_by_default_is_given_up_before_a_device_leaves_its_node() 
     plan = made(machine(Shape(2, 1, 1, 8), (0,) * 8))
     assert [str(share.cpus) for share in plan.shares] == [f"{at},{at + 8}" for at in range(8)]
     assert {str(share.memory) for share in plan.shares} == {"0"}
+    alone = made(machine(Shape(2, 1, 1, 8), (0,) * 8), roles={"main": 1})
+    assert [str(share.cpus) for share in alone.shares] == [str(at) for at in range(8)]
 
 
 def odd_caches(sizes: Sequence[int], devices: Sequence[int]) -> Machine:

@@ -5,7 +5,7 @@ from shapes import Shape, machine
 
 from numascope.errors import UsageError
 from numascope.machine.objects import Claim, Machine
-from numascope.plan.make.seats import first_ranks, found_seats, given_seats, pci_address
+from numascope.plan.make.seats import Seats, first_ranks, found_seats, given_seats, own_seats, pci_address
 
 
 def with_devices() -> Machine:
@@ -64,10 +64,20 @@ def test_devices_of_one_kind_are_found_in_pci_order_and_the_others_named() -> No
     mixed = on._replace(devices=devices)
     found = found_seats(mixed, ("npu",), None)
     assert [seat.address for seat in found.seats] == [one.address for one in devices[1:]]
-    assert (
-        str(found.notes[1]) == f"only the kind npu is planned, not gpu {devices[0].address}: name others with --device"
-    )
+    assert str(found.notes[1]) == f"only the kind Huawei npu is planned, not Huawei gpu {devices[0].address}: name others with --device"  # fmt: skip
     assert [seat.address for seat in found_seats(mixed, ("gpu",), None).seats] == [devices[0].address]
+
+
+def test_a_gpu_of_another_vendor_such_as_that_in_the_processor_is_none_of_the_devices() -> None:
+    on = with_devices()
+    first, *rest = (one._replace(kind="gpu", vendor_id=0x10DE, vendor="NVIDIA") for one in on.devices)
+    inside = first._replace(vendor_id=0x1002, vendor="AMD")
+    found = found_seats(on._replace(devices=(inside, *rest)), ("gpu",), None)
+    assert [seat.address for seat in found.seats] == [one.address for one in rest]
+    assert str(found.notes[1]) == f"only the kind NVIDIA gpu is planned, not AMD gpu {inside.address}: name others with --device"  # fmt: skip
+    other = inside._replace(vendor_id=0x8086, vendor="Intel")
+    for pair in ((inside, rest[0]), (other, rest[0]), (other, rest[0]._replace(vendor_id=0x1002))):
+        assert found_seats(on._replace(devices=pair), ("gpu",), None).seats[0].address == rest[0].address
 
 
 def test_torch_reads_the_kernel_s_file_alone_and_not_a_better_source() -> None:
@@ -91,3 +101,8 @@ def test_more_ranks_than_devices_are_refused() -> None:
     assert len(first_ranks(found, 2)) == 2
     with pytest.raises(UsageError, match="--ranks 4: there are 3 devices"):
         first_ranks(found, 4)
+
+
+def test_a_machine_without_accelerators_has_no_seats_of_its_own_and_one_with_some_all_of_them() -> None:
+    assert own_seats(machine(Shape(2, 1, 1, 4)), ("npu",)) == Seats(())
+    assert [seat.node for seat in own_seats(with_devices(), ("npu",)).seats] == [0, 1, 1]

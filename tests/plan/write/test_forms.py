@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -53,22 +54,24 @@ def by_nodes(nodes: CpuSet) -> RoleCpus:
 
 
 @st.composite
-def parts(draw: st.DrawFn, subject: Subject) -> Part:
+def parts(draw: st.DrawFn, subject: Subject, common: MemoryPolicy | None) -> Part:
+    """A device's; `common` is the policy of all devices, as forms with one for all take it."""
     if draw(st.booleans()):
         roles: tuple[RoleCpus, ...] = (
             (by_nodes(draw(NODES)),) if draw(st.booleans()) else (RoleCpus("any", draw(CPUS)),)
         )
     else:
         roles = tuple(RoleCpus(role, draw(CPUS)) for role in draw(st.lists(ROLE_NAMES, unique=True, max_size=4)))
-    policy = draw(POLICIES)
-    memory = None if draw(st.booleans()) else EMPTY if policy == "local" else draw(NODES)
+    policy = draw(POLICIES) if common is None else common
+    memory = None if common is None and draw(st.booleans()) else EMPTY if policy == "local" else draw(NODES)
     return Part(subject, roles, memory, "bind" if memory is None else policy, f"device {subject.device}")
 
 
 @st.composite
 def outlines(draw: st.DrawFn) -> Outline:
     devices = draw(st.lists(st.integers(0, 12), unique=True, min_size=1, max_size=4).map(sorted))
-    found = [draw(parts(Subject(device))) for device in devices]
+    policy = draw(st.none() | POLICIES)
+    found = [draw(parts(Subject(device), policy)) for device in devices]
     if draw(st.booleans()):
         found.append(Part(SCHEDULER, (RoleCpus("main", draw(CPUS)),), None, label="scheduler"))
     has_runtime = any(one.role == "runtime" for part in found for one in part.roles)
@@ -205,6 +208,33 @@ def test_the_lines_of_a_form(form: str, line: str) -> None:
     assert line in turned(form, command=("python", "x.py")).text.splitlines()
 
 
+def test_srun_prefers_memory_where_all_ranks_do() -> None:
+    lines = b"numactl --physcpubind=0 --preferred=0 x\nnumactl --physcpubind=8 --preferred=1 x\n"
+    done = converted(read_plan("lines", lines, Scene(HOST)), "slurm", Setting(HOST))
+    assert done.text == "srun --ntasks=2 --cpu-bind=mask_cpu:0x1,0x100 --mem-bind=prefer,mask_mem:0x1,0x2 COMMAND\n"
+    assert done.lost == ()
+
+
+def test_a_plan_of_memory_alone_binds_no_cpus() -> None:
+    plan = read_plan("lines", b"numactl --membind=1 x\n", Scene(HOST))
+    document = json.loads(converted(plan, "mindspore", Setting(HOST)).text)
+    assert document["bind_config"]["bind_cpu_mode"] == "none"
+    assert document["bind_memory"] == {"device0": 1}
+
+
+def test_vllm_binds_the_memory_that_others_prefer() -> None:
+    plan = read_plan("lines", b"numactl --physcpubind=0-3 --preferred=0 x\n", Scene(HOST))
+    assert list(map(str, converted(plan, "vllm", Setting(HOST)).lost)) == [
+        "lines:1:39: memory of device0 (node 0): vLLM binds it to the nodes of its CPUs"
+    ]
+
+
+def test_two_rules_of_one_role_are_the_cpus_of_both() -> None:
+    plan = read_plan("lines", b"taskset -c 0-1 x\n", Scene(HOST))
+    both = replace(plan, rules=(*plan.rules, replace(plan.rules[0], cpus=CpuSet.parse("4-5"))))
+    assert "taskset -c 0-1,4-5 COMMAND" in converted(both, "taskset", Setting(HOST)).text
+
+
 def test_a_systemd_drop_in_names_what_systemd_exec_does() -> None:
     assert turned("systemd").text.splitlines()[:5] == [
         "# device 0: rank@0.service.d/numascope.conf", "[Service]", "CPUAffinity=0-7", "NUMAPolicy=bind", "NUMAMask=0",
@@ -258,3 +288,9 @@ def test_devices_are_counted_anew_where_a_form_counts() -> None:
         "bind.json:1:76: device3 (rank 0): srun counts its ranks from 0",
         "bind.json:1:104: device5 (rank 1): srun counts its ranks from 0",
     ]
+
+
+def test_a_form_with_a_place_for_a_command_names_it_and_no_other_does() -> None:
+    read = read_plan("plan", b"taskset -c 0-3 a", Scene(PAIRED))
+    named = {name for name in FORMS if "my train.py" in converted(read, name, SETTING).text}
+    assert named == {name for name, form in FORMS.items() if form.has_command}

@@ -40,6 +40,13 @@ def test_each_rank_has_a_line_with_its_device_before_it() -> None:
     assert launch_lines(made("0-3"), "numactl", ())[1] == "numactl --physcpubind=0-3 COMMAND"
 
 
+def test_ranks_of_torchrun_that_are_not_of_the_first_devices_are_told_which_to_see() -> None:
+    lines = torchrun_lines(made("0", "1", numbers=(3, 5)), ("./x",))
+    assert lines[1] == "# CUDA_VISIBLE_DEVICES=3,5 torchrun --nproc-per-node=2 --no-python ./THIS-FILE ./x"
+    assert lines[4] == '1) exec numactl --physcpubind=1 "$@" ;;  # device 5 (0000:05:00.0)'
+    assert torchrun_lines(made("0", "1"), ("./x",))[1].startswith("# torchrun ")
+
+
 def test_torchrun_makes_its_own_plan_with_its_own_option() -> None:
     lines = torchrun_lines(made("0", "1", mode="exclusive"), ("train.py",))
     assert lines == ["torchrun --nproc-per-node=2 --numa-binding=exclusive train.py"]
@@ -64,7 +71,7 @@ def test_any_other_plan_is_a_script_between_torchrun_and_its_ranks() -> None:
     for plan in (made("0-3", "4-7", memory="0"), made("0-3", "4-7", mode="node", numbers=(1, 2))):
         lines = torchrun_lines(plan, ("python", "train.py"))
         assert lines[0] == "#!/bin/sh"
-        assert lines[1] == "# torchrun --nproc-per-node=2 --no-python ./THIS-FILE python train.py"
+        assert lines[1].endswith("torchrun --nproc-per-node=2 --no-python ./THIS-FILE python train.py")
         assert shlex.split(lines[3], comments=True)[:4] == ["0)", "exec", "numactl", "--physcpubind=0-3"]
 
 

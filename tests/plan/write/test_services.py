@@ -24,7 +24,7 @@ def turned(form: str, text: str, command: tuple[str, ...] = ()) -> Written:
     return converted(read_plan("bind.json", text.encode(), Scene(HOST)), form, Setting(HOST, command))
 
 
-def test_a_preferred_set_of_nodes_is_one_node_for_numactl_which_the_kernel_heeds_alone() -> None:
+def test_a_preferred_set_of_nodes_is_one_node_for_numactl_and_systemd_which_the_kernel_heeds_alone() -> None:
     own = """{"numascope": 1, "bind_config": {"bind_cpu_mode": "cpu", "bind_memory_mode": "numa"}, "bind_cpu": {"device0": {"any": "0"}},
     "bind_memory": {"device0": {"policy": "preferred", "nodes": "0-1"}}}"""
     for form in ("numactl", "torchrun"):
@@ -33,6 +33,9 @@ def test_a_preferred_set_of_nodes_is_one_node_for_numactl_which_the_kernel_heeds
         assert list(map(str, done.lost)) == [
             "bind.json:2:32: memory of device0 (node 0-1): numactl prefers one node, the first is written"
         ]
+    done = turned("systemd", own)
+    assert done.text.splitlines()[-2:] == ["NUMAPolicy=preferred", "NUMAMask=0"]
+    assert [str(one).rpartition(": ")[2] for one in done.lost] == ["systemd prefers one node, the first is written"]
     newer = turned("numactl", own.replace("preferred", "weighted-interleave"))
     assert "numactl 2.0.16 (Debian 12) refuses --weighted-interleave" in newer.doubts[0]
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from numascope.cpuset import EMPTY, CpuSet
+from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
-from numascope.plan.make.made import union
 from numascope.plan.make.seats import Seat
-from numascope.plan.mindspore import WHOLE_PROCESS
-from numascope.plan.objects import MemoryPolicy, Plan, Rule, Subject
+from numascope.plan.objects import PROCESS_ROLES, WHOLE_PROCESS, MemoryPolicy, Plan, Rule, Subject
 from numascope.plan.resolve import rule_cpus
 
 MOST_OWNERS: Final = 8
@@ -53,6 +51,12 @@ class Owners(NamedTuple):
         """The CPUs of all roles of a subject."""
         return union(rule_cpus(rule, self.machine) for rule in self.of_subject.get(subject, ()))
 
+    def process_cpus(self, subject: Subject) -> CpuSet:
+        """The CPUs of a subject's process itself, else of all its roles."""
+        rules = self.of_subject.get(subject, ())
+        chosen = [rule for rule in rules if rule.role in PROCESS_ROLES] or rules
+        return union(rule_cpus(rule, self.machine) for rule in chosen)
+
 
 def owners_of(plan: Plan, machine: Machine, seats: Sequence[Seat]) -> Owners:
     """Whose each CPU is; in numa mode the CPUs of the planned nodes."""
@@ -83,7 +87,7 @@ def owners_of(plan: Plan, machine: Machine, seats: Sequence[Seat]) -> Owners:
         policies,
         planned,
         {cpu: core.cpus for core in machine.cores for cpu in core.cpus},
-        CpuSet.of(machine.node_of[cpu] for cpu in found if cpu in machine.node_of),
+        machine.nodes_of(found),
     )
 
 

@@ -8,8 +8,8 @@ from numascope.plan.given import read_given, read_plan
 from numascope.plan.load import parse_plan
 from numascope.plan.make.seats import Seat, Seats
 from numascope.plan.objects import Subject
+from numascope.plan.owners import Owners, memory_words, owners_of
 from numascope.plan.reasons import free_by_reason, why_cpu, why_subject
-from numascope.plan.why import Owners, memory_words, owners_of
 
 PLAN = b"""{"bind_config": {"bind_cpu_mode": "cpu", "bind_memory_mode": "numa", "actor_thread_fix_bind": true},
 "bind_cpu": {
@@ -31,7 +31,7 @@ def why(cpu: int, **state: str) -> list[str]:
 def test_an_owner_is_told_with_its_place_in_the_file_and_the_thread_that_the_cpu_holds() -> None:
     told = why(2)
     assert told[0] == "CPU 2 is runtime of device0: bind.json:3:39 gives it CPUs 2,6"
-    assert told[1] == "by position 0 it holds ActorThread_0"
+    assert told[1] == "by position 0 it holds the first actor"
     assert why(6)[1] == "by position 1 it holds launch_queue"
     assert why(3)[1] == "by position 0 it holds frontend_queue"
 
@@ -88,7 +88,7 @@ def test_four_threads_of_a_core_are_told_at_once() -> None:
 
 def test_all_of_a_device_is_told_once_with_the_cpus_that_it_holds_of() -> None:
     told = list(why_subject(owners(), Subject(0)))
-    assert "runtime: by position, ActorThread_0 on 2, launch_queue on 6" in told
+    assert "runtime: by position, the first actor on 2, launch_queue on 6" in told
     assert "main: also where every thread runs that no other role binds" in told
     assert "1: also main of device1: their threads take turns" in told
     assert "0-3: on node 0, where device 0 (0000:01:00.0) is" in told

@@ -1,4 +1,4 @@
-"""Small machines written by hand: so many CPUs, dealt evenly to so many nodes."""
+"""Small machines of CPUs and nodes alone, without cores, caches or devices: so many CPUs, dealt evenly to so many nodes."""
 
 from __future__ import annotations
 
