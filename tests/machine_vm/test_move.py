@@ -118,7 +118,8 @@ def policy_of(pid: int) -> str:
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """NUMA balancing would move pages too."""
+    """NUMA balancing would move pages too, and what tests before this one read would take room."""
+    drop_page_cache()
     switch = Path("/proc/sys/kernel/numa_balancing")
     before = switch.read_text()
     switch.write_text("0")

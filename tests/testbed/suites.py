@@ -17,6 +17,9 @@ REPOSITORY: Final = Path(__file__).resolve().parent.parent.parent
 PYTHON: Final = REPOSITORY / ".venv/bin/python"
 """The interpreter that `tools/venv dev` sets up, with pytest in it."""
 
+_NO_FILES_LEFT: Final = ("-o", "tmp_path_retention_policy=failed")
+"""They lie in the guest's memory, on whatever node."""
+
 IN_VM: Final = "NUMASCOPE_IN_VM"
 """The environment variable that tells a test in the guest which machine it is on."""
 
@@ -49,7 +52,16 @@ def run_suites(machines: Iterable[str], guest: Path, pytest_arguments: Iterable[
         print(f"testbed: {machine} {suite.kernel_arguments}".rstrip(), file=sys.stderr, flush=True)
         job = Job(
             machine,
-            (str(PYTHON), "-m", "pytest", "-p", "no:cacheprovider", "tests/machine_vm", *pytest_arguments),
+            (
+                str(PYTHON),
+                "-m",
+                "pytest",
+                "-p",
+                "no:cacheprovider",
+                *_NO_FILES_LEFT,
+                "tests/machine_vm",
+                *pytest_arguments,
+            ),
             timeout_s=timeout_s or suite.timeout_s,
             environment=((IN_VM, machine), ("PYTHONDONTWRITEBYTECODE", "1")),
             kernel_arguments=suite.kernel_arguments,
