@@ -18,12 +18,12 @@ from numascope.plan.check.judged import Judgement, View
 from numascope.plan.check.msrun_affinity import affinities_of
 from numascope.plan.check.msrun_judge import judge
 from numascope.plan.dialects.draft import Scene
+from numascope.plan.dialects.mindspore import MODULES
+from numascope.plan.dialects.msrun_options import Options, read_msrun_options
 from numascope.plan.dialects.words import Word
 from numascope.plan.given import read_plan
+from numascope.plan.json_reader import Value, read_json
 from numascope.plan.load import parse_plan
-from numascope.plan.mindspore import MODULES
-from numascope.plan.msrun_options import Options, read_msrun_options
-from numascope.plan.positions import Value, read_json
 
 TAKEN = "taken"
 

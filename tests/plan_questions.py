@@ -11,10 +11,10 @@ from numascope.plan.check.objects import CheckFinding, HostFacts, JobFacts, Ques
 from numascope.plan.check.run import Checked, as_written, check_document, check_plan, view_of
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import allowed_cpus, read_plan
+from numascope.plan.json_reader import read_json
 from numascope.plan.load import parse_plan
 from numascope.plan.make.seats import own_seats
 from numascope.plan.owners import owners_of
-from numascope.plan.positions import read_json
 
 NO_FACTS = HostFacts()
 

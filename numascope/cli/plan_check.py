@@ -32,12 +32,12 @@ from numascope.plan.check.run import (
 from numascope.plan.dialects.detect import dialect_of
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.given import is_document, plan_bytes, read_plan
+from numascope.plan.json_reader import Value
 from numascope.plan.load import read_plan_document
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.seats import Seat, Seats, given_seats, own_seats
 from numascope.plan.objects import Plan
 from numascope.plan.owners import owners_of
-from numascope.plan.positions import Value
 from numascope.show.plan_check import Told, check_document_json, check_lines, outcome_of_check
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numascope.host.root import AbsentError, DeniedError, HostRoot
 from numascope.observe.facts import read_facts, scan_facts
 from numascope.observe.jobs import Facts, Job, find_jobs, process_job
 from numascope.plan.check.objects import JobFacts
-from numascope.plan.positions import LARGEST_FILE_BYTES, universal_newlines
+from numascope.plan.json_reader import LARGEST_FILE_BYTES, universal_newlines
 
 _LARGEST_TEAM = 65_536
 _CLEANER_NS = 100_000_000

@@ -13,6 +13,8 @@ from numascope.machine.objects import Machine
 from numascope.plan.dialects.detect import dialect_of
 from numascope.plan.dialects.draft import Scene
 from numascope.plan.dialects.mindformers import read_mindformers
+from numascope.plan.dialects.mindspore import OWN_KEY
+from numascope.plan.dialects.msrun_line import read_msrun_line
 from numascope.plan.dialects.prefixes import launcher_cpus, read_prefixes
 from numascope.plan.dialects.rankfile import read_rankfile
 from numascope.plan.dialects.slurm import read_slurm
@@ -24,8 +26,6 @@ from numascope.plan.make.made import Made, NoPlanError
 from numascope.plan.make.seats import Seats, first_ranks, found_seats, has_accelerator
 from numascope.plan.make.torch_modes import MODES
 from numascope.plan.make.torch_plan import TorchWish, make_torch, torch_notes
-from numascope.plan.mindspore import OWN_KEY
-from numascope.plan.msrun_line import read_msrun_line
 from numascope.plan.objects import SCHEDULER, MemoryRule, Note, Place, Plan, Rule, Subject
 from numascope.plan.source import nearest
 

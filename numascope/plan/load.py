@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from numascope.errors import InputError
 from numascope.host.text import safe_text
 from numascope.host.user_file import read_user_file
-from numascope.plan.mindspore import SECTIONS, read_mindspore
+from numascope.plan.dialects.mindspore import SECTIONS, read_mindspore
+from numascope.plan.json_reader import LARGEST_FILE_BYTES, Value, read_json
 from numascope.plan.objects import Plan
-from numascope.plan.positions import LARGEST_FILE_BYTES, Value, read_json
 
 DIALECTS = (
     'MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from numascope.cpuset import CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.observe.roles import Role
+from numascope.plan.dialects.mindspore import MODULES
 from numascope.plan.dialects.roles import NAMED, fits
-from numascope.plan.mindspore import MODULES
 from numascope.plan.objects import WHOLE_PROCESS, Plan, Rule, Subject, Target
 
 _MODULES: Final = frozenset(MODULES)

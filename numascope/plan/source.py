@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Sequence
 
 from numascope.errors import InputError
+from numascope.plan.json_reader import Entry, Value
 from numascope.plan.notes import Notes
 from numascope.plan.objects import Note, NoteKind, Place
-from numascope.plan.positions import Entry, Value
 
 _LONGEST_NAME = 40
 

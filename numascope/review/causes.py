@@ -11,7 +11,7 @@ from numascope.machine.objects import Machine
 from numascope.observe.facts import openmp_runtimes, rebinding_variables
 from numascope.observe.roles.classify import framework_of
 from numascope.observe.sample import ProcessFacts
-from numascope.plan.mindspore import LATER_MODULES
+from numascope.plan.dialects.mindspore import LATER_MODULES
 from numascope.review.report import Placement, RankView
 
 _OUT_OF_PLACE: Final = frozenset({"narrow", "loose", "astray", "escaped"})

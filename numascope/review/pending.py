@@ -10,7 +10,7 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.observe.sample import Sample, ThreadKey
-from numascope.plan.mindspore import LATER_MODULES
+from numascope.plan.dialects.mindspore import LATER_MODULES
 from numascope.review.cast import Cast, Part
 
 _MAIN: Final = "main"

@@ -7,8 +7,8 @@ import pytest
 from plans import loaded
 
 from numascope.errors import InputError
+from numascope.plan.json_reader import LARGEST_FILE_BYTES
 from numascope.plan.load import parse_plan
-from numascope.plan.positions import LARGEST_FILE_BYTES
 
 DIALECTS = (
     'numascope reads MindSpore\'s unified bind JSON (an object with "bind_config", "bind_cpu" and "bind_memory"), '

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from numascope.cpuset import CpuSet
-from numascope.plan.positions import Entry, Value
+from numascope.plan.json_reader import Entry, Value
 
 Stage = Literal["reads", "checks", "starts", "runs", "binds"]
 """When it fails: reading the file, checking it before anybody starts, starting a worker, in numactl, in set_cpu_affinity."""

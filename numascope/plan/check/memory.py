@@ -10,9 +10,9 @@ from numascope.machine.objects import Machine
 from numascope.plan.check.launcher import launcher_of
 from numascope.plan.check.objects import CheckFinding, Hit, Question, gathered, is_scheduler
 from numascope.plan.fullness import share_if_nearly_full
+from numascope.plan.json_reader import quoted
 from numascope.plan.make.near import by_distance, distance_words, memory_near
 from numascope.plan.objects import PROCESS_ROLES, SCHEDULER, MemoryRule, Rule, Severity, Subject
-from numascope.plan.positions import quoted
 
 _SQUEEZED: Final = ("bind", "preferred")
 """Policies that ask one node for all; an interleaving goes on with its other nodes."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from numascope.plan.check.judged import SETTINGS, Judgement, Problem, Stage
 from numascope.plan.check.msrun_keys import is_looked_up
 from numascope.plan.check.objects import CheckFinding, Hit, gathered
-from numascope.plan.mindspore import MODULES, SECTIONS
+from numascope.plan.dialects.mindspore import MODULES, SECTIONS
+from numascope.plan.json_reader import Entry, Value, quoted
 from numascope.plan.objects import Place, Severity
-from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import nearest
 
 _OF_IDS = ("cpu-", "node-", "mem-")

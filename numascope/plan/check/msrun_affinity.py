@@ -9,8 +9,8 @@ from numascope.cpuset import CpuSet
 from numascope.plan.check.judged import Affinity, View
 from numascope.plan.check.msrun_keys import MODES, is_looked_up, key_problems, mode_text, renamed
 from numascope.plan.check.msrun_values import ListRefusedError, taken_ids
-from numascope.plan.mindspore import MODULES
-from numascope.plan.positions import Entry, Value
+from numascope.plan.dialects.mindspore import MODULES
+from numascope.plan.json_reader import Entry, Value
 
 
 class Affinities(NamedTuple):

@@ -10,8 +10,8 @@ from numascope.plan.check.msrun_affinity import affinities_of
 from numascope.plan.check.msrun_keys import MODES, key_problems, mode_text, renamed
 from numascope.plan.check.msrun_prefix import prefix_of
 from numascope.plan.check.msrun_values import module_problems, node_problems, start_problems, tool_problems
-from numascope.plan.mindspore import SECTIONS
-from numascope.plan.positions import Entry, Value, quoted
+from numascope.plan.dialects.mindspore import SECTIONS
+from numascope.plan.json_reader import Entry, Value, quoted
 from numascope.plan.source import nearest
 
 _ARGUMENT: Final = "ArgumentTypeError"

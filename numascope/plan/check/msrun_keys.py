@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from numascope.plan.check.judged import Mode, Problem, View
-from numascope.plan.positions import Entry, Value, quoted
+from numascope.plan.json_reader import Entry, Value, quoted
 from numascope.plan.source import nearest
 
 MODES: Final[Mapping[str, tuple[Mode, ...]]] = {

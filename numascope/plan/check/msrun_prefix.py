@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from numascope.plan.check.judged import Mode
-from numascope.plan.positions import Entry
+from numascope.plan.json_reader import Entry
 
 
 def prefix_of(modes: tuple[Mode, Mode], cpus: Entry | None, memory: Entry | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 from numascope.cpuset import LARGEST_ID, BadIdListError, CpuSet
 from numascope.plan.check.judged import Problem, View
 from numascope.plan.check.msrun_keys import is_looked_up
-from numascope.plan.positions import Entry, Value, quoted
+from numascope.plan.json_reader import Entry, Value, quoted
 from numascope.plan.ranges import LONGEST_LIST, is_read_by_numactl, is_read_by_taskset, read_ids
 
 _CPUS: Final = 'write a CPU list in quotes such as "0-3,8"'

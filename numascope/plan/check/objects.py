@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import CpuSet
+from numascope.plan.json_reader import MOST_VALUES
 from numascope.plan.objects import HOT_ROLES, WHOLE_PROCESS, Place, Rule, Severity, Subject
 from numascope.plan.owners import Owners
-from numascope.plan.positions import MOST_VALUES
 
 MOST_LINES: Final = 8
 """So many cases of one finding are told in full; the others keep their places."""

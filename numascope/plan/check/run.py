@@ -24,11 +24,11 @@ from numascope.plan.check.siblings import paired_cores, split_cores
 from numascope.plan.check.spread import spread_roles
 from numascope.plan.check.surroundings import device_interrupts, idle_cpus
 from numascope.plan.check.threads import few_cpus
+from numascope.plan.dialects.mindspore import OWN_KEY, SECTIONS
+from numascope.plan.json_reader import Value
 from numascope.plan.make.made import NoPlanError
 from numascope.plan.make.near import has_no_nodes
-from numascope.plan.mindspore import OWN_KEY, SECTIONS
 from numascope.plan.objects import Place, Plan, Severity
-from numascope.plan.positions import Value
 
 _RULES: Final[tuple[Callable[[Question], Sequence[CheckFinding]], ...]] = (
     unusable_cpus, unusable_nodes, isolated_cpus, shared_cpus, split_cores, paired_cores, scheduler_slice, spread_roles,

@@ -9,10 +9,10 @@ from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.errors import InputError
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.words import Word
+from numascope.plan.json_reader import quoted, universal_newlines
 from numascope.plan.make.seats import Seats
 from numascope.plan.notes import Notes
 from numascope.plan.objects import WHOLE_PROCESS, MemoryPolicy, MemoryRule, NoteKind, Place, Plan, Rule, Subject
-from numascope.plan.positions import quoted, universal_newlines
 from numascope.plan.ranges import read_ids
 
 MOST_RANKS = 4_096

@@ -11,11 +11,11 @@ from typing import Final
 
 from numascope.cpuset import CpuSet
 from numascope.plan.dialects.draft import Draft, Scene
+from numascope.plan.dialects.mindspore import MODULES
 from numascope.plan.dialects.words import Word, decoded
-from numascope.plan.mindspore import MODULES
+from numascope.plan.json_reader import Entry, Value, quoted, read_json
 from numascope.plan.notes import IDS_NOT_USABLE, UNKNOWN_NAME
 from numascope.plan.objects import NoteKind, Plan
-from numascope.plan.positions import Entry, Value, quoted, read_json
 from numascope.plan.source import nearest
 
 KEY: Final = "affinity_config"

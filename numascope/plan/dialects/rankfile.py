@@ -14,8 +14,8 @@ from numascope.cpuset import EMPTY, CpuSet, union
 from numascope.machine.objects import Machine
 from numascope.plan.dialects.draft import MOST_RANKS, Draft, Scene
 from numascope.plan.dialects.words import Word, decoded
+from numascope.plan.json_reader import quoted
 from numascope.plan.objects import NoteKind, Plan
-from numascope.plan.positions import quoted
 
 _LINE = re.compile(r"\s*rank\s+([0-9]{1,6})\s*=\s*(\S+)\s+slots?\s*=\s*(.*)")
 _COMMENT = re.compile(r"(?:#|//).*")

@@ -14,9 +14,9 @@ from numascope.plan.dialects.prefix_notes import BESIDE_LAUNCHER
 from numascope.plan.dialects.prefixes import tool_of
 from numascope.plan.dialects.slurm_options import Given, given_options
 from numascope.plan.dialects.words import Word, commands, decoded, shown
+from numascope.plan.json_reader import quoted
 from numascope.plan.notes import IDS_NOT_USABLE
 from numascope.plan.objects import NoteKind, Plan
-from numascope.plan.positions import quoted
 
 _OF_WHOLE_HOSTS: Final = NoteKind("reading", "info", "ask for whole hosts: sbatch --exclusive")
 _BEGINS_AGAIN: Final = NoteKind("reading", "warning", "give an element for each task, or start fewer tasks")

@@ -14,9 +14,9 @@ from numascope.observe.jobs.torchrun_options import RefusedError, options_begin,
 from numascope.plan.dialects.draft import MOST_RANKS, Scene
 from numascope.plan.dialects.loops import worked_out
 from numascope.plan.dialects.words import Command, Word, commands, decoded
+from numascope.plan.json_reader import quoted
 from numascope.plan.make.seats import found_seats, has_accelerator
 from numascope.plan.make.torch_modes import MODES
-from numascope.plan.positions import quoted
 from numascope.plan.source import nearest
 
 _RANKS: Final = "PET_NPROC_PER_NODE"

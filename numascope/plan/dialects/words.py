@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from numascope.errors import InputError
-from numascope.plan.positions import quoted, universal_newlines
+from numascope.plan.json_reader import quoted, universal_newlines
 
 LARGEST_TEXT_BYTES: Final = 1 << 18
 """Room for a thousand ranks with ranges of their own."""

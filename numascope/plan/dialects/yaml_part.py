@@ -13,7 +13,7 @@ import yaml
 
 from numascope.errors import InputError
 from numascope.host.text import safe_text
-from numascope.plan.positions import DEEPEST_NESTING, MOST_VALUES, Entry, Value, quoted
+from numascope.plan.json_reader import DEEPEST_NESTING, MOST_VALUES, Entry, Value, quoted
 
 _Loader = yaml.CSafeLoader | yaml.SafeLoader
 _Pairs = list[tuple[yaml.Node, yaml.Node]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from numascope.plan.mindspore import MODULES
+from numascope.plan.dialects.mindspore import MODULES
 from numascope.plan.objects import Plan
 from numascope.plan.write import batch, launch, mindformers, mindspore, services, variables
 from numascope.plan.write.losses import Loss, Losses

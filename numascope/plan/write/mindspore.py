@@ -7,8 +7,8 @@ import json
 from numascope.cpuset import CpuSet
 from numascope.errors import UsageError
 from numascope.machine.objects import Machine
+from numascope.plan.dialects.mindspore import MODULES, OWN_KEY, OWN_VERSION
 from numascope.plan.make.made import Made, RoleCpus
-from numascope.plan.mindspore import MODULES, OWN_KEY, OWN_VERSION
 from numascope.plan.objects import WHOLE_PROCESS
 from numascope.plan.write.losses import Losses
 from numascope.plan.write.outline import Outline, Part, Setting, outline_of_made

@@ -13,7 +13,7 @@ from numascope.errors import InputError
 from numascope.plan.check.objects import HostFacts
 from numascope.plan.check.run import check_document, view_of
 from numascope.plan.given import allowed_cpus
-from numascope.plan.positions import read_json
+from numascope.plan.json_reader import read_json
 
 SERVER = machine(Shape(2, 1, 2, 2, threads=2), devices=(0, 1), offline="3", isolated="6")
 

@@ -17,7 +17,7 @@ from numascope.plan.check.judged import View
 from numascope.plan.check.mindspore import outcome_words
 from numascope.plan.check.msrun_affinity import affinities_of
 from numascope.plan.check.msrun_judge import judge
-from numascope.plan.positions import read_json
+from numascope.plan.json_reader import read_json
 
 NODES = config("none", "numa")
 

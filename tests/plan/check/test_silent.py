@@ -11,7 +11,7 @@ from numascope.plan.check.judged import View
 from numascope.plan.check.mindspore import outcome_words, silent_faults
 from numascope.plan.check.msrun_judge import judge
 from numascope.plan.check.objects import CheckFinding
-from numascope.plan.positions import read_json
+from numascope.plan.json_reader import read_json
 
 VIEW = View(CpuSet.parse("0-7"), CpuSet.parse("0"))
 CPU = {"bind_cpu_mode": "cpu", "actor_thread_fix_bind": True}

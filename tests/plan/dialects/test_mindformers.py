@@ -11,9 +11,9 @@ from plan_questions import checked_text
 
 from numascope.observe.roles import Role
 from numascope.plan.dialects import yaml_part
+from numascope.plan.json_reader import Value
 from numascope.plan.objects import Subject
 from numascope.plan.owners import owners_of
-from numascope.plan.positions import Value
 from numascope.plan.reasons import why_cpu
 from numascope.plan.resolve import PYNATIVE_QUEUES, Member, resolve
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from numascope.plan.msrun_notes import LEADING_ZEROS, TWICE
+from numascope.plan.dialects.msrun_notes import LEADING_ZEROS, TWICE
+from numascope.plan.json_reader import Entry, Value, quoted
 from numascope.plan.objects import SCHEDULER, BindMode, Subject
-from numascope.plan.positions import Entry, Value, quoted
 from numascope.plan.source import Source, nearest
 
 _KEY: Final = re.compile(r"device(_?)([0-9]{1,9})")

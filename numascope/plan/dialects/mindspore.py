@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, LARGEST_ID, BadIdListError, CpuSet
-from numascope.plan.dialects.roles import KNOWN, is_role
-from numascope.plan.mindspore_subjects import object_of, subjects
-from numascope.plan.msrun_notes import (
+from numascope.plan.dialects.mindspore_subjects import object_of, subjects
+from numascope.plan.dialects.msrun_notes import (
     BYTE_ORDER_MARK,
     CPUS_ARE_A_NUMBER,
     CPUS_ARE_NULL,
@@ -22,6 +21,8 @@ from numascope.plan.msrun_notes import (
     SCHEDULER_IS_NULL,
     SWITCHED_OFF,
 )
+from numascope.plan.dialects.roles import KNOWN, is_role
+from numascope.plan.json_reader import Entry, Value, quoted, universal_newlines
 from numascope.plan.notes import UNKNOWN_NAME
 from numascope.plan.objects import (
     SCHEDULER,
@@ -33,7 +34,6 @@ from numascope.plan.objects import (
     Rule,
     Subject,
 )
-from numascope.plan.positions import Entry, Value, quoted, universal_newlines
 from numascope.plan.ranges import is_read_by_numactl, read_ids
 from numascope.plan.source import Source, nearest
 

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 
 from numascope.cpuset import EMPTY, BadIdListError, CpuSet
 from numascope.errors import InputError
-from numascope.plan.dialects.words import Word
-from numascope.plan.mindspore import SECTIONS
-from numascope.plan.msrun_notes import (
+from numascope.plan.dialects.mindspore import SECTIONS
+from numascope.plan.dialects.msrun_notes import (
     KEY_BEYOND_WORKERS,
     KEY_OUT_OF_ORDER,
     LEFT_UNBOUND,
@@ -19,9 +18,10 @@ from numascope.plan.msrun_notes import (
     RUNS_BACKWARDS,
     WORKER_WITHOUT_KEY,
 )
+from numascope.plan.dialects.words import Word
+from numascope.plan.json_reader import Entry, Value, quoted, read_json_text
 from numascope.plan.notes import BACKWARDS_TO_NUMACTL, IDS_NOT_USABLE
 from numascope.plan.objects import SCHEDULER, WHOLE_PROCESS, MemoryRule, Note, NoteKind, Place, Plan, Rule, Subject
-from numascope.plan.positions import Entry, Value, quoted, read_json_text
 from numascope.plan.ranges import read_ids
 from numascope.plan.source import Source, nearest
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numascope.errors import InputError
-from numascope.plan.positions import (
+from numascope.plan.json_reader import (
     DEEPEST_NESTING,
     LARGEST_FILE_BYTES,
     MOST_VALUES,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
+from numascope.plan.dialects.msrun_options import Available, Options, read_msrun_options
 from numascope.plan.dialects.words import Word
-from numascope.plan.msrun_options import Available, Options, read_msrun_options
 from numascope.plan.objects import Plan
 
 TWO = '{"scheduler": ["0"], "device0": ["0-3"], "device1": ["8,9", "4-5"]}'

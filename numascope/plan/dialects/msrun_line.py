@@ -9,16 +9,16 @@ from typing import Final, NamedTuple
 from numascope.cpuset import CpuSet
 from numascope.errors import InputError
 from numascope.plan.dialects.draft import Scene
+from numascope.plan.dialects.mindspore import SECTIONS, read_mindspore
+from numascope.plan.dialects.msrun_notes import BESIDE_A_JSON, MORE_WORKERS_THAN_IN_ALL
+from numascope.plan.dialects.msrun_options import Auto, Available, Options, read_msrun_options, read_value
+from numascope.plan.dialects.msrun_words import read_msrun_words
 from numascope.plan.dialects.prefix_notes import BESIDE_LAUNCHER
 from numascope.plan.dialects.words import Word, shown
+from numascope.plan.json_reader import Value
 from numascope.plan.make.msrun_auto import auto_cores, auto_nodes
 from numascope.plan.make.seats import Seat, found_seats
-from numascope.plan.mindspore import SECTIONS, read_mindspore
-from numascope.plan.msrun_notes import BESIDE_A_JSON, MORE_WORKERS_THAN_IN_ALL
-from numascope.plan.msrun_options import Auto, Available, Options, read_msrun_options, read_value
-from numascope.plan.msrun_words import read_msrun_words
 from numascope.plan.objects import Note, Place, Plan
-from numascope.plan.positions import Value
 
 _VISIBLE: Final = "ASCEND_RT_VISIBLE_DEVICES"
 
