@@ -10,16 +10,11 @@ from pathlib import Path
 
 import pytest
 from processes import OWN_CPUS, needs_two_cpus, program
+from verbs import numascope
 
 from numascope.cli.standin_process import StandIn
 
 pytestmark = pytest.mark.live
-
-
-def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "numascope", *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 @pytest.fixture

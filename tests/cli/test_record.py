@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import verbs
 from processes import OWN_CPUS, eventually, needs_two_cpus, program
 
 from numascope.errors import InputError
@@ -23,15 +24,7 @@ RECORDINGS = ("eight-ranks", "torchrun")
 RECORDING = str(Path(__file__).parents[2] / "snapshots" / "recordings" / "torchrun.nsr")
 
 
-def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "numascope", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "TZ": "UTC"},
-    )
+numascope = partial(verbs.numascope, TZ="UTC")
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from processes import PRELUDE, program
+from verbs import numascope
 
 from numascope.cli.targets import Named, parse_targets, resolved
 from numascope.errors import TargetGoneError, UsageError
@@ -26,17 +27,6 @@ for rank in range(2):
         os.execve(sys.executable, [sys.executable, "-c", {RANK!r}, "MARK"], {{**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank)}})
 name("TITLE"); time.sleep(0.7); ready(); sleep()
 """
-
-
-def numascope(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "numascope", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-        check=False,
-    )
 
 
 def job(mark: str, title: str = "pt_elastic") -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from processes import OWN_CPUS, PRELUDE, program
+from verbs import numascope
 
 pytestmark = pytest.mark.live
 
@@ -22,17 +20,6 @@ name("pt_elastic"); time.sleep(1.0); ready(); sleep()
 WORKER = """
 named("pt_autograd_0", sleep); named("mine", sleep); thread(sleep); sleep()
 """
-
-
-def numascope(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "numascope", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environ},
-    )
 
 
 def told(document: str) -> dict[str, tuple[str, str]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from namespaces import needs_namespaces
 from processes import PRELUDE, eventually, program, tell
+from verbs import numascope
 
 from numascope.cli.session import open_session
 from numascope.cpuset import CpuSet
@@ -70,17 +69,6 @@ def test_a_pool_of_a_torch_rank_that_begins_to_compute_is_told_while_no_thread_c
             assert eventually(lambda: ("omp", "inferred") in roles(session.look(0.3, 3)), 30)
         finally:
             session.close()
-
-
-def numascope(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "numascope", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environ},
-    )
 
 
 def role_of(document: str, comm: str) -> tuple[str, str]:
